@@ -4,6 +4,7 @@
  */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { hasBridge } from "../client/bridge.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { leave } from "../platform/leave.ts";
@@ -48,6 +49,8 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   args: readonly [number, number];
   /** What must exist at --palace; by default, a palace. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
+  /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
+  forOwner?: true;
   /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
   run(call: Call<T>): Promise<number>;
 };
@@ -90,7 +93,9 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
           typeof parts.place === "function" ? await parts.place({ values, args: positionals }) : parts.place;
         assertPlace(config, place ?? "there", (line) => out.notice(`palace: ${line}`));
       }
-      return parts.run({ values, args: positionals, config, env, out });
+      const call = { values, args: positionals, config, env, out };
+      if (parts.forOwner !== true || !hasBridge(config)) return parts.run(call);
+      return (await import("./docker/owner.ts")).asOwner(call, (owned) => parts.run(owned));
     },
   };
 }

@@ -1,15 +1,24 @@
 /**
  * The bridge into a container that runs the broker, through the user's own `docker`: each channel is a `palace gate` in
- * that container, so that no port is opened and a client has no more rights than with a bridge's key.
+ * that container, so no port is opened. The gate for agents leads to the broker's gate socket, as a bridge's key does. The
+ * owner's gate leads to the broker's own socket, where the kernel names the peer.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { Duplex } from "node:stream";
 import { PalaceError } from "../protocol/errors.ts";
-import { afterGreeting, type ConnectionEvents, inTime } from "./reconnect.ts";
+import { afterGreeting, type ConnectionEvents, inTime } from "./channel.ts";
 import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
+/** Commands that run in the container: options of `docker exec`, and the command. */
+const GATES = {
+  agents: { options: ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`], command: ["palace", "gate"] },
+  owner: { options: [], command: ["palace", "gate", "owner"] },
+} as const;
+
+/** Said by a palace that has no owner's gate. */
+const NOT_YET = "palace gate owner is not a command";
 const STDERR_KEPT_CHARS = 500;
 /** The wait for the gate's greeting; the gate may have to start a broker first. */
 const GATE_MAX_MS = 25_000;
@@ -18,11 +27,13 @@ const END_MAX_MS = 2_000;
 
 export class DockerExec extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
+  readonly #gate: keyof typeof GATES;
   readonly #children = new Set<ChildProcessWithoutNullStreams>();
 
-  constructor(settings: BridgeSettings) {
+  constructor(settings: BridgeSettings, gate: keyof typeof GATES = "agents") {
     super();
     this.#settings = settings;
+    this.#gate = gate;
   }
 
   /** Opens a byte stream to the broker. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT. */
@@ -39,16 +50,17 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
 
   async #open(): Promise<Duplex> {
     const { host: container, dockerOptions = [] } = this.#settings;
-    const asked = ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`];
-    const gate = [...dockerOptions, "exec", "--interactive", ...asked, container, "palace", "gate"];
-    const child = spawn("docker", gate, { stdio: "pipe" });
+    const { options, command } = GATES[this.#gate];
+    const gate = [...dockerOptions, "exec", "--interactive", ...options, container, ...command];
+    // Ctrl-C in the terminal is for our process, which decides what happens to the channel.
+    const child = spawn("docker", gate, { stdio: "pipe", detached: true });
     this.#children.add(child);
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
     child.stdin.on("error", () => {});
     child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
     const late = setTimeout(() => endChild(child), GATE_MAX_MS);
-    const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : lastLine(said));
+    const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : reasonIn(said));
     await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
     // The side that destroys the channel knows the reason, so its error needs no handling here.
@@ -69,13 +81,21 @@ function endChild(child: ChildProcessWithoutNullStreams): void {
 }
 
 function refused(container: string, why: string): PalaceError {
+  if (why.includes(NOT_YET))
+    return new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `the container ${container} has an older palace, which has no way in for its owner`,
+      "palace devbox recreate",
+    );
+  if (/is not running$/.test(why))
+    return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `no way into the container ${container}: ${why}`,
-    `docker start ${container} (or, if there is no such stack any more: palace bridge remove)`,
+    "palace devbox up (or, if there is no such stack any more: palace bridge remove)",
   );
 }
 
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+function reasonIn(said: string): string {
+  return said.includes(NOT_YET) ? NOT_YET : (said.trim().split("\n").at(-1) ?? "");
 }

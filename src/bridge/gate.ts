@@ -26,6 +26,20 @@ export type GateOptions = {
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
+  await passThrough({ config, stdin, stdout }, () => gateSocket(config));
+}
+
+/**
+ * Passes bytes to the broker's own socket, where the kernel tells the broker which user this process is. Started by
+ * `docker exec`, which only a user of the engine can run. A command that came over SSH is refused. Errors: as runGate.
+ */
+export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
+  if (config.sshCommand !== undefined)
+    throw new PalaceError("BROKER_DENIED", "an SSH key does not make its holder the owner", "");
+  await passThrough({ config, stdin, stdout }, () => ownSocket(config));
+}
+
+async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: () => string): Promise<void> {
   // Reading begins at once, to notice the end of the input: no broker may be started for a client that is gone.
   const waiting = stdin.pipe(new PassThrough());
   const gone = new Promise<"gone">((resolve) => {
@@ -33,7 +47,7 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
     stdin.on("error", () => resolve("gone"));
   });
   if ((await Promise.race([ensureBroker(config), gone])) === "gone") return;
-  const socket = await dial({ kind: "unix", path: gateSocket(config) });
+  const socket = await dial({ kind: "unix", path: socketPath() });
   stdout.write(GATE_GREETING);
   await pipeBoth(socket, waiting, stdout);
 }
@@ -43,6 +57,12 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
  */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
+}
+
+/** Returns the socket that the running broker's file names, or else its usual place. */
+function ownSocket({ paths }: Config): string {
+  const door = readBrokerFile(paths.brokerFile)?.doors.find(({ kind }) => kind === "unix");
+  return door?.kind === "unix" ? door.path : paths.socketPath;
 }
 
 function pipeBoth(socket: Socket, stdin: NodeJS.ReadableStream, stdout: NodeJS.WritableStream): Promise<void> {

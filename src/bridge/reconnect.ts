@@ -3,26 +3,22 @@
  * backoff when the connection breaks; it refuses a host key other than the pinned one.
  */
 import { EventEmitter } from "node:events";
-import type { Duplex, Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { Client, type ClientChannel } from "ssh2";
 import { PalaceError } from "../protocol/errors.ts";
-import { GATE_COMMAND, GATE_GREETING } from "./gate.ts";
+import { afterGreeting, type ConnectionEvents, inTime } from "./channel.ts";
+import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const READY_TIMEOUT_MS = 8_000;
 /** A network that drops packets is noticed after the second unanswered keep-alive. */
 const KEEPALIVE_MS = 2_000;
 const KEEPALIVE_MAX = 2;
-/** The limit allows for a host that must start its broker first. */
-const CHANNEL_TIMEOUT_MS = 30_000;
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
-/** The most that a login shell may print before the gate's greeting. */
-const NOISE_MAX_BYTES = 64 * 1024;
 const STDERR_KEPT_CHARS = 500;
 
 export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
-export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**
  * Returns a connected client. `isKnown` gets the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT.
@@ -140,24 +136,6 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/**
- * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only the channel is given up: keep-alive ends a dead
- * connection, and other channels may still work.
- */
-export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      void opening.then((channel) => channel.destroy()).catch(() => {});
-      const seconds = CHANNEL_TIMEOUT_MS / 1000;
-      reject(
-        new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint),
-      );
-    }, CHANNEL_TIMEOUT_MS);
-  });
-  return Promise.race([opening, late]).finally(() => clearTimeout(timer));
-}
-
 /** Returns the bytes after the gate's greeting. */
 export function openGate(client: Client): Promise<Duplex> {
   return new Promise((resolve, reject) => {
@@ -167,28 +145,6 @@ export function openGate(client: Client): Promise<Duplex> {
       channel.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
       resolve(afterGreeting(channel, () => refused(said.trim())));
     });
-  });
-}
-
-/**
- * Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends
- * only noise.
- */
-export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
-  return new Promise((resolve, reject) => {
-    let seen = Buffer.alloc(0);
-    const onClose = (): void => reject(ended());
-    const onData = (chunk: Buffer): void => {
-      seen = Buffer.concat([seen, chunk]);
-      const at = seen.indexOf(GATE_GREETING);
-      if (at === -1 && seen.length > NOISE_MAX_BYTES) stream.destroy();
-      if (at === -1) return;
-      stream.off("data", onData).off("close", onClose).pause();
-      const rest = seen.subarray(at + GATE_GREETING.length);
-      if (rest.length > 0) stream.unshift(rest);
-      resolve(stream);
-    };
-    stream.on("data", onData).on("close", onClose);
   });
 }
 

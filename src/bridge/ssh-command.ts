@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../protocol/errors.ts";
 import { dial, type Endpoint } from "../transport/endpoint.ts";
-import type { ConnectionEvents } from "./reconnect.ts";
+import type { ConnectionEvents } from "./channel.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const START_MAX_MS = 10_000;

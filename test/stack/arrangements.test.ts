@@ -2,14 +2,18 @@
  * The arrangements that users choose with COMPOSE_FILE: what each consists of, as compose itself reads it; and the two that run
  * without Chroma's server, really started: a memory that was written is found after every container was made anew.
  */
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
+import { joinStack } from "../../src/bin/docker/one-memory.ts";
+import { connectClient } from "../../src/client/client.ts";
 import { composeCommand } from "../../src/devbox/compose.ts";
+import { createTestPalace } from "../helpers/palace.ts";
 import { composeFiles, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
 const reason = engineMissing(process.env);
@@ -140,6 +144,82 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(own.stdout).toMatch(
       /ok\tvolumes\tthe palace on \/palace, state and spooled writes on \/var\/lib\/mempalace/,
     );
+  });
+
+  test("the engine's user is the owner: each of the owner's verbs works on the host, and an agent there has the role agent", async () => {
+    const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
+    await using host = createTestPalace({ env: engine });
+    const container = `${stack.project}-broker-1`;
+    expect(await joinStack(host.config, container, host.env)).toEqual({ state: "joined" });
+    const palace = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await host.run("palace", args);
+      expect(code, `${args.join(" ")}: ${stdout}${stderr}`).toBe(0);
+      return stdout;
+    };
+    const put = async (content: string): Promise<string> => {
+      const drawer = JSON.stringify({ wing: "w", room: "r", content });
+      return (JSON.parse(await palace("call", "add_drawer", drawer, "--json")) as { drawer_id: string }).drawer_id;
+    };
+    const key = "AKIAIOSFODNN7EXAMPL1";
+    const kept = await put(`the boat lies at pier nine, its key is ${key}`);
+    expect(await palace("reveal", kept)).toContain(key);
+    expect(await palace("audit")).toContain("add_drawer");
+    expect(await palace("status")).toMatch(new RegExp(`door\\s+docker:${container}`));
+    expect(await palace("status")).not.toContain("ENOENT");
+
+    const restoring = (): string =>
+      execFileSync(
+        "docker",
+        ["ps", "--quiet", "--filter", "label=org.opencontainers.image.title=palace-devbox restore"],
+        {
+          encoding: "utf8",
+        },
+      ).trim();
+
+    const file = join(host.home, "b.tar");
+    await palace("backup", file);
+    expect(statSync(file).uid).toBe(process.getuid?.());
+    await palace("verify", file);
+    await put("a note that is taken back");
+    expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
+    expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
+
+    // A restore that is killed, or whose file is damaged, leaves the palace as it was; the same command again works.
+    writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
+    const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
+    expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });
+    const killed = spawn(process.execPath, [host.executable("palace"), "restore", file, "--yes"], { env: host.env });
+    const ended = once(killed, "close");
+    await expect.poll(restoring).not.toBe("");
+    killed.kill("SIGKILL");
+    await ended;
+    // The container ends its work, and the engine removes it.
+    await expect.poll(restoring, { timeout: 60_000 }).toBe("");
+    const looked = JSON.parse(await palace("restore", file, "--dry-run", "--json")) as object;
+    expect(looked).toMatchObject({ file, before: { drawers: expect.any(Number) }, counts: { drawers: 2 } });
+    expect(await palace("restore", file, "--yes")).toContain("The old state is kept in the broker's container");
+    expect(await palace("reveal", kept)).toContain(key);
+    expect(await stack.exec("devbox", 1, "palace", "search", "pier", "--json")).toMatchObject({
+      stdout: expect.stringContaining("pier nine"),
+    });
+
+    const agent = await connectClient({ config: host.config, agent: "an agent", start: "auto" });
+    const refused = agent.call("memory.audit", { limit: 1 });
+    await expect(refused).rejects.toMatchObject({ code: "BROKER_DENIED", hint: expect.not.stringContaining("token") });
+    agent.close();
+
+    const doctor = await host.run("palace", ["doctor"]);
+    expect(doctor.stdout).toContain(`through this machine's engine into ${container}`);
+    expect(doctor.stdout).not.toMatch(/SSH|palace restart/);
+
+    expect(await palace("stop")).toContain("It stays off until");
+    expect(await host.run("palace", ["status"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("palace start"),
+    });
+    await palace("start");
+    expect(await palace("search", "pier", "--json")).toContain("pier nine");
+    await palace("bridge", "remove");
   });
 
   test("agents alone go on with the same memory, through a broker that the first of them starts in the box", async () => {

@@ -4,9 +4,8 @@
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSettings } from "../../bridge/settings.ts";
 import { type Client, connectClient } from "../../client/client.ts";
-import { findBroker, readBrokerFile } from "../../client/discover.ts";
+import { findBroker } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
 import { ensureBroker } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
@@ -16,8 +15,6 @@ import { PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
-import { PROTOCOL } from "../../protocol/version.ts";
-import { formatEndpoint } from "../../transport/endpoint.ts";
 import { checkBuild } from "../doctor/build.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 import { type Asked, checkClock } from "../doctor/clock.ts";
@@ -26,6 +23,8 @@ import { checkOutcomeDoor } from "../doctor/outcome-door.ts";
 import { checkTokens } from "../doctor/tokens.ts";
 import { checkUid } from "../doctor/uid.ts";
 import { checkVolumes } from "../doctor/volumes.ts";
+import { cameOverBridge, checkInstance, checkTopology, checkVersion } from "../doctor/way.ts";
+import { brokerBox } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
@@ -79,7 +78,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   checks.push(
     checkBroker(config, health, endpoint, reached.started),
     checkInstance(config, health, endpoint),
-    checkVersion(health),
+    checkVersion(config, health),
     checkBuild(config, health),
     ...checkUid(config),
     checkClock(config, health, reached.asked),
@@ -232,36 +231,6 @@ function checkBroker(config: Config, health: Health, endpoint: string, started: 
     : ok("broker", detail);
 }
 
-function cameOverBridge({ paths }: Config, endpoint: string): boolean {
-  return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
-}
-
-/** A broker does not know where its clients are: what it says of itself counts for who reaches it on its own machine. */
-function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
-  const there = `; the broker there says ${topology}`;
-  if (cameOverBridge(config, endpoint)) {
-    const bridge = readSettings(config.paths);
-    return ok("topology", `over SSH (${bridge?.kind ?? "gate"}) to ${bridge?.target ?? "the host"}${there}`);
-  }
-  return ok("topology", endpoint.startsWith("http:") ? `over TCP${there}` : topology);
-}
-
-/** broker.json is a hint; only the handshake proves who answers. */
-function checkInstance(config: Config, health: Health, endpoint: string): Check {
-  if (cameOverBridge(config, endpoint)) return ok("instance", `${health.instanceId}; SSH has proved the host it is on`);
-  if (config.endpoint !== undefined)
-    return ok("instance", `${health.instanceId}; broker.json is not asked with MEMPALACE_BROKER`);
-  const named = readBrokerFile(config.paths.brokerFile)?.instanceId;
-  if (named === health.instanceId) return ok("instance", `${health.instanceId}, the same in broker.json and handshake`);
-  return fail("instance", `broker.json names ${named ?? "nobody"}, ${health.instanceId} answers`, "palace restart");
-}
-
-function checkVersion({ version, protocol }: Health): Check {
-  const detail = `broker ${version} speaks ${protocol.min}-${protocol.max}, this client ${PROTOCOL.min}-${PROTOCOL.max}`;
-  if (version === VERSION) return ok("protocol", detail);
-  return warn("protocol", `${detail}; their versions differ`, "palace restart");
-}
-
 function checkLedger(status: StatusReport): Check {
   const size = `${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`;
   if (status.error !== undefined) return fail("ledger", `${size}: ${status.error.message}`, status.error.hint);
@@ -294,7 +263,8 @@ function checkQueue({ queue, peers }: StatusReport): Check {
 }
 
 /** Lexical mode is a mode, no fault; but who does not know that half of the search is missing cannot fetch it. */
-function checkModel({ search }: StatusReport, { model: { offline } }: Config): Check {
+function checkModel({ search }: StatusReport, config: Config): Check {
+  const { offline } = config.model;
   const { model, modelState, modelDetail, pending, embedded } = search;
   const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
   const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
@@ -304,9 +274,11 @@ function checkModel({ search }: StatusReport, { model: { offline } }: Config): C
     return warn(
       "model",
       detail,
-      offline
-        ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it where every agent sees it (export MEMPALACE_MODEL_DIR=DIR), then palace restart"
-        : "it is tried again by itself; to try now: palace restart; or name a folder that has it where every agent sees it: export MEMPALACE_MODEL_DIR=DIR",
+      brokerBox(config) !== undefined
+        ? "name a folder that has it in the stack's .env (MEMPALACE_MODEL_DIR=DIR), then: palace devbox up"
+        : offline
+          ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it where every agent sees it (export MEMPALACE_MODEL_DIR=DIR), then palace restart"
+          : "it is tried again by itself; to try now: palace restart; or name a folder that has it where every agent sees it: export MEMPALACE_MODEL_DIR=DIR",
     );
   return ok("model", detail);
 }

@@ -11,6 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../platform/can-write.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
+import { askDocker, type BrokerBox, brokerBox, outputOf } from "../docker/owner.ts";
 import { formatBytes, type Output } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 import { runJob } from "./job.ts";
@@ -33,8 +34,10 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       `${file} is there already`,
       "name another: palace backup FILE, or add --force",
     );
-  // A passphrase is put around it here, and in a devbox, which sees the palace read-only, the broker's files are others.
-  const isDirect = file !== null && passphrase === undefined && canWrite(config.paths.home);
+  const box = brokerBox(config);
+  // A passphrase is put around it here. In a devbox, which sees the palace read-only, and in a container the broker's files
+  // are others than ours.
+  const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
   const request = { file: isDirect ? file : null, goesTo: isDirect ? null : file, replace, encrypted: isEncrypted };
@@ -42,25 +45,26 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   if (made === undefined) return undefined;
   if (isDirect) return { ...made, encrypted: false };
   try {
-    return { ...made, file: file ?? "-", bytes: await carry(made, goal, out), encrypted: isEncrypted };
+    return { ...made, file: file ?? "-", bytes: await carry(made, goal, out, box), encrypted: isEncrypted };
   } catch (error) {
     if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
     throw error;
   }
 }
 
-/**
- * The staged file has no name any more before a byte of it is read: however we end, it is gone. Where we may not remove it, the broker
- * does, a minute later.
- */
-async function carry({ file: staged, bytes }: MakeReport, goal: BackupGoal, out: Output): Promise<number> {
-  const fd = openStaged(staged);
-  if (canWrite(dirname(staged))) rmSync(staged);
+/** Copies the staged file to its goal. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, BROKER_CANCELLED, the file system's. */
+async function carry(
+  { file: staged, bytes }: MakeReport,
+  goal: BackupGoal,
+  out: Output,
+  box: BrokerBox | undefined,
+): Promise<number> {
   const progress = new Progress({ silent: out.isJson });
   try {
     return await withInterrupt(
       async (signal) => {
-        const pieces = reading(fd, signal, (done) =>
+        const source = box === undefined ? piecesOf(openStaged(staged)) : piecesIn(box, staged);
+        const pieces = watched(source, bytes, signal, (done) =>
           progress.step(done, bytes, `${formatBytes(done)} of ${formatBytes(bytes)}`, undefined),
         );
         const archive = goal.passphrase === undefined ? pieces : await encrypted(pieces, goal.passphrase);
@@ -72,30 +76,63 @@ async function carry({ file: staged, bytes }: MakeReport, goal: BackupGoal, out:
     );
   } finally {
     progress.end();
-    closeSync(fd);
   }
 }
 
+/**
+ * Opens the staged file and removes its name, so it is gone however we end. Where we may not remove it, the broker does, a
+ * minute later.
+ */
 function openStaged(file: string): number {
   try {
-    return openSync(file, "r");
+    const fd = openSync(file, "r");
+    if (canWrite(dirname(file))) rmSync(file);
+    return fd;
   } catch (cause) {
     throw new PalaceError(
       "CONFIG_USAGE",
-      "the backup lies on the broker's machine, which is another one",
+      "the backup is on the broker's machine, which is another one",
       "there: palace backup FILE",
       { cause },
     );
   }
 }
 
-async function* reading(fd: number, signal: AbortSignal, onDone: (done: number) => void): AsyncGenerator<Uint8Array> {
-  let done = 0;
-  for await (const piece of createReadStream("", { fd, autoClose: false, start: 0, highWaterMark: 1024 * 1024 })) {
-    if (signal.aborted) throw new PalaceError("BROKER_CANCELLED", "it was cancelled", "");
-    yield piece as Buffer;
-    onDone((done += (piece as Buffer).length));
+async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream("", { fd, autoClose: false, start: 0, highWaterMark: 1024 * 1024 });
+  } finally {
+    closeSync(fd);
   }
+}
+
+/** Opens the file, removes its name and copies it to stdout: it is gone however the copy ends. */
+const READ_AND_FORGET = 'exec 3<"$1" && rm -f -- "$1" && exec cat <&3';
+
+async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* outputOf(box, ["exec", box.container, "sh", "-c", READ_AND_FORGET, "sh", file]);
+  } finally {
+    // The command removed it already, unless it could not begin.
+    await askDocker(box, ["exec", box.container, "rm", "-f", "--", file]).catch(() => undefined);
+  }
+}
+
+/** Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE when there are fewer or more bytes than were staged. */
+async function* watched(
+  pieces: AsyncIterable<Uint8Array>,
+  bytes: number,
+  signal: AbortSignal,
+  onDone: (done: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  for await (const piece of pieces) {
+    if (signal.aborted) throw new PalaceError("BROKER_CANCELLED", "it was cancelled", "");
+    yield piece;
+    onDone((done += piece.length));
+  }
+  if (done !== bytes)
+    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
 }
 
 /** Who reads it and stops has no backup: other than for a list, a pipe that closes is a failure. */

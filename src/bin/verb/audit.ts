@@ -24,6 +24,7 @@ export const verb = defineVerb({
     limit: { type: "string" },
   },
   args: [0, 0],
+  forOwner: true,
   run: async ({ values, config, out }) => {
     const limit = values.limit === undefined ? LIMIT : Number(values.limit);
     if (!Number.isInteger(limit) || limit < 1) throw usageError(USAGE, "--limit takes a whole number from 1");

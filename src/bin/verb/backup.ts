@@ -27,6 +27,7 @@ Ctrl-C leaves nothing. It is a tar archive; palace backup verify FILE reads it t
     force: { type: "boolean" },
   },
   args: [0, 1],
+  forOwner: true,
   run: async ({ values, args, config, out }) => {
     const isPipe = args[0] === "-";
     if (isPipe && (out.isJson || process.stdout.isTTY))

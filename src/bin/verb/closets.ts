@@ -20,6 +20,7 @@ conversations have none.
   --wing W    only files of wing W`,
   options: { wing: { type: "string" } },
   args: [0, 1],
+  forOwner: true,
   run: async ({ values, args, config, out }) => {
     // `palace closets rebuild` is the old name.
     if (args[0] !== undefined && args[0] !== "rebuild")

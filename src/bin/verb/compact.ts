@@ -15,6 +15,7 @@ twice the ledger's size meanwhile; where that is not there, it says so and nothi
 is given back by itself while nobody writes, and all of it after a forget.`,
   options: {},
   args: [0, 0],
+  forOwner: true,
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "compact" }, out);
     if (result === undefined) return reportCancelled(out);

@@ -21,6 +21,7 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
   --wing W, --room R   move the drawer there instead; its text stays`,
   options: { wing: { type: "string" }, room: { type: "string" } },
   args: [1, 1],
+  forOwner: true,
   run: async ({ values, args: [given = ""], config, env, out }) => {
     const agent = config.agentName ?? "palace edit";
     const { wing, room } = values;

@@ -42,6 +42,7 @@ export const verb = defineVerb({
     "rewrite-backups": { type: "boolean" },
   },
   args: [0, Infinity],
+  forOwner: true,
   run: async ({ values, args, config, out }) => {
     const asked = await readSelector(args, values.source, values.match);
     const client = await connectClient({ config, agent: "palace forget", start: "auto" });

@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { authorizeKey, revokeKey } from "../../bridge/authorized-keys.ts";
-import { gateSocket, runGate } from "../../bridge/gate.ts";
+import { gateSocket, runGate, runOwnerGate } from "../../bridge/gate.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, lastingSettings } from "../../config/env.ts";
 import { createLog } from "../../platform/log.ts";
@@ -15,10 +15,12 @@ const USAGE = `palace gate
 palace gate authorize KEY [--streamlocal] [--file FILE]
 palace gate revoke KEY [--file FILE]
 palace gate socket
+palace gate owner
 
 Without more it is what sshd runs for a bridge's key: it makes sure that a broker runs and passes bytes. authorize lets the
 public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke takes the entry away; socket prints
-where a forwarding bridge ends.
+where a forwarding bridge ends. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
+\`docker exec\`, and no SSH key can.
 
   --streamlocal   let the key forward too; it may then reach every socket and port that you can
   --file FILE     default: ~/.ssh/authorized_keys`;
@@ -30,7 +32,8 @@ export const verb = defineVerb({
   place: "any",
   run: async ({ values, args, config, env, out }) => {
     const [action, key] = args;
-    if (action === undefined) return gate(config);
+    if (action === undefined) return gate(config, runGate);
+    if (action === "owner" && key === undefined) return gate(config, runOwnerGate);
     const file = values.file ?? join(config.model.userHome, ".ssh", "authorized_keys");
     const socketPath = gateSocket(config);
     if (action === "socket" && key === undefined) {
@@ -56,10 +59,10 @@ function gateCommand(config: Config, env: Env): string[] {
   return ["env", ...lastingSettings(env), realpathSync(node), realpathSync(file), "gate", ...palace];
 }
 
-async function gate(config: Config): Promise<number> {
+async function gate(config: Config, run: typeof runGate): Promise<number> {
   const log = createLog(logFile(`${config.paths.stateDir}/gate.log`), config.logLevel);
   try {
-    await runGate({ config, stdin: process.stdin, stdout: process.stdout });
+    await run({ config, stdin: process.stdin, stdout: process.stdout });
     return 0;
   } catch (error) {
     log.warn("the gate stayed shut", { asked: config.sshCommand, why: (error as Error).message });

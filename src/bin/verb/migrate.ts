@@ -13,6 +13,7 @@ Tries whether the public palace can be written, read and deleted from as it is; 
   --dry-run   only say whether it is needed, and why`,
   options: { "dry-run": { type: "boolean" } },
   args: [0, 0],
+  forOwner: true,
   run: async ({ values, config, out }) => {
     const result = await runJob(config, { kind: "migrate", dryRun: values["dry-run"] === true }, out);
     if (result === undefined) return reportCancelled(out);

@@ -68,6 +68,7 @@ export const verb = defineVerb({
   },
   args: [1, 3],
   place: ({ args: [what] }) => (what === "ingest" || what === "import" ? "anew" : "there"),
+  forOwner: true,
   run: async ({ args: [what = "", ...rest], values, config, out }) => {
     const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
     if (run === undefined) throw usageError(USAGE, `there is no ${what}`);

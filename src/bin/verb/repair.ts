@@ -12,6 +12,7 @@ beside, verified by count and hash, put in place by one rename; the old one is k
 wait, writes wait while the index of words is made. Killed at any point there is the old palace or the new one; run it again.`,
   options: {},
   args: [0, 0],
+  forOwner: true,
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "repair" }, out);
     if (result === undefined) return reportCancelled(out);

@@ -7,6 +7,7 @@ import { clearStop, ensureBroker } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -27,25 +28,36 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
   },
 });
 
-type Restarted = { stopped: boolean } & Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
+type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
+type Restarted = { stopped: boolean } & Found;
 
 /** The next broker has the environment of `config`. Resolves when its palace is open. Errors: those of stopping and starting. */
 export async function restartBroker(config: Config): Promise<Restarted> {
+  const box = brokerBox(config);
+  if (box !== undefined) {
+    const stopped = await isBoxRunning(box);
+    await askDocker(box, ["restart", box.container]);
+    return { stopped, ...(await untilOpen(config, await untilServed(config))) };
+  }
   assertCanListen(config);
   // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
   // for a stop by hand.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
-  const { endpoint, health } = await ensureBroker(config).catch((error: unknown) => {
+  const found = await ensureBroker(config).catch((error: unknown) => {
     throw stopped ? withoutBroker(error) : error;
   });
-  // The broker's door answers before the palace is open, so the command waits for that too.
+  return { stopped, ...(await untilOpen(config, found)) };
+}
+
+/** The broker's door answers before the palace is open, so the command waits for that too. */
+async function untilOpen(config: Config, { endpoint, health }: Found): Promise<Found> {
   for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
     if ((await findBroker(config))?.health.status !== "opening") break;
     await sleep(POLL_MS);
   }
-  return { stopped, endpoint, health };
+  return { endpoint, health };
 }
 
 /** The old broker has ended and no new one runs, which the error must say as well. */

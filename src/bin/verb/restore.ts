@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
-import { TOKENS } from "../../backup/contents.ts";
 import { ownEntries } from "../../backup/palace-files.ts";
 import {
   assertStaged,
@@ -14,6 +13,7 @@ import {
   stageBackup,
 } from "../../backup/restore.ts";
 import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from "../../backup/swap.ts";
+import { STDIN } from "../../backup/verify.ts";
 import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
 import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
 import { isBridged } from "../../client/bridge.ts";
@@ -27,8 +27,9 @@ import { isStopped } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled } from "../report/job.ts";
-import { confirm } from "../terminal/confirm.ts";
-import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { described, isWanted, preview } from "../report/restore-preview.ts";
+import { formatBytes, type Output } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../verb.ts";
@@ -37,29 +38,40 @@ const LOCK_MAX_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
 export const verb = defineVerb({
-  usage: `palace backup restore FILE [--dry-run] [--yes] [--with-tokens] [--passphrase-file FILE]
+  usage: `palace backup restore FILE|- [--dry-run] [--yes] [--with-tokens] [--no-start] [--passphrase-file FILE]
 
 Puts a backup in the place of the palace, or where there is none. First all of it is read and checked; a bad one changes nothing.
 Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
 place, and a broker that ran is started again; it makes the public palace anew. Killed at any point there is the old palace or
-the new one: the next start, or this command again, finishes it. Settings that are there stay.
+the new one: the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
+A broker in a container of this machine's engine is given FILE through the engine.
 
   --dry-run               what is there, what would come
   --yes                   do not ask
   --with-tokens           the TCP door's tokens too, where there are none: who holds one of them may enter then
+  --no-start              do not start the broker again, because something else does
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: {
     "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
     "with-tokens": { type: "boolean" },
+    "no-start": { type: "boolean" },
     "passphrase-file": { type: "string" },
   },
   args: [1, 1],
   place: "any",
   run: async ({ values, args, config, out }) => {
     armFault(config.fault);
+    const file = args[0] === STDIN ? STDIN : resolve(args[0] ?? "");
+    const withTokens = values["with-tokens"] === true;
+    const box = brokerBox(config);
+    if (box !== undefined) {
+      const asked = { dryRun: values["dry-run"] === true, yes: values.yes === true, withTokens };
+      const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
+      const { restoreInBox } = await import("../docker/restore.ts");
+      return restoreInBox(box, { ...asked, file, passphrase, config }, out);
+    }
     assertHere(config);
-    const file = resolve(args[0] ?? "");
     const { home } = config.paths;
     const isNew = mkdirSync(home, { recursive: true, mode: 0o700 }) !== undefined;
     let staged: Staged | undefined;
@@ -68,17 +80,16 @@ the new one: the next start, or this command again, finishes it. Settings that a
       if (staged === undefined) return reportCancelled(out);
       const before = glance(config.paths.ledgerFile) ?? null;
       const there = ownEntries(config.paths, config.driver === "chroma").map(({ name }) => name);
-      const withTokens = values["with-tokens"] === true;
-      preview(staged, { before, there, withTokens }, out);
+      const coming = described(file, staged);
+      preview(coming, { before, there, withTokens }, out);
       if (values["dry-run"] === true) {
-        if (out.isJson) out.document({ ...described(file, staged), before, there });
+        if (out.isJson) out.document({ ...coming, before, there });
         return 0;
       }
-      const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
-      if (there.length > 0 && !(await confirm(`Move ${what} aside for them?`, values.yes))) return 0;
+      if (!(await isWanted({ before, there }, values.yes))) return 0;
       listAllAgain(staged.folder);
-      const done = await exchange(config, file, staged, withTokens);
-      if (out.isJson) out.document({ ...described(file, staged), before, ...done });
+      const done = await exchange(config, file, staged, { withTokens, noStart: values["no-start"] === true });
+      if (out.isJson) out.document({ ...coming, before, there, ...done });
       else {
         for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
         out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
@@ -140,7 +151,7 @@ async function exchange(
   config: Config,
   file: string,
   staged: Staged,
-  withTokens: boolean,
+  { withTokens, noStart }: { withTokens: boolean; noStart: boolean },
 ): Promise<{ aside: string[]; started: boolean }> {
   const { paths } = config;
   const wasStopped = isStopped(paths);
@@ -150,8 +161,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     try {
-      ({ stopped } = await stopBroker(config));
-      pending = await underLock(config, () => {
+      const swap = (): PendingRestore => {
         // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
         finishRestore(paths);
         assertStaged(staged.folder, staged.manifest);
@@ -159,13 +169,20 @@ async function exchange(
         const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
         swapIn(paths, plan);
         return plan;
+      };
+      ({ stopped } = await stopBroker(config));
+      // An engine that starts its broker again at once may be quicker than we are.
+      pending = await underLock(config, swap).catch(async (error: unknown) => {
+        if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
+        await stopBroker(config);
+        return underLock(config, swap);
       });
     } finally {
       if (!wasStopped) clearStop(config);
     }
     // The broker starts only after a swap, because its own error would hide what prevented one.
-    if (stopped) await ensureBroker(config);
-    return { aside: asideOf(paths, pending), started: stopped };
+    if (stopped && !noStart) await ensureBroker(config);
+    return { aside: asideOf(paths, pending), started: stopped && !noStart };
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
   }
@@ -198,35 +215,4 @@ async function waitForLock(file: string): Promise<LifetimeLock> {
         "end that process, then repeat it",
       );
   }
-}
-
-function described(file: string, { manifest, bytes, isEncrypted }: Staged): Record<string, unknown> {
-  const { version, madeAtMs, journalSeq, counts, leftOut } = manifest;
-  return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut };
-}
-
-type Seen = { before: ReturnType<typeof glance> | null; there: string[]; withTokens: boolean };
-
-function preview({ manifest }: Staged, { before, there, withTokens }: Seen, out: Output): void {
-  if (out.isJson) return;
-  const { counts, journalSeq, madeAtMs, version, leftOut, files } = manifest;
-  const unread = there.length === 0 ? "nothing" : `nothing that can be read, in ${there.join(", ")}`;
-  const here =
-    before === null || before === undefined
-      ? unread
-      : `${plural(before.drawers, "drawer")}, up to write ${before.journalSeq}`;
-  out.table([
-    ["there now", here],
-    [
-      "would come",
-      `${plural(counts.drawers, "drawer")}, up to write ${journalSeq}, made ${new Date(madeAtMs).toISOString()} by ${version}`,
-    ],
-  ]);
-  if (leftOut.length > 0) out.notice(`not in the backup: the palace's collection ${leftOut.join(", ")}`);
-  if (files.some(({ name }) => name === TOKENS))
-    out.notice(
-      withTokens
-        ? "tokens of the backup open the TCP door where there are none: palace bridge token list"
-        : "the backup's tokens of the TCP door are not put back; --with-tokens puts them where there are none",
-    );
 }

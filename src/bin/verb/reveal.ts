@@ -11,6 +11,7 @@ Prints a drawer's text word for word, also where tools mask a secret in it ([red
 the broker's machine and for admins' tokens; the broker's log notes who looked at which drawer.`,
   options: {},
   args: [1, 1],
+  forOwner: true,
   run: async ({ args: [id = ""], config, out }) => {
     const client = await connectClient({ config, agent: "palace reveal", start: "auto" });
     try {

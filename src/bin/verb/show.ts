@@ -17,6 +17,7 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
              writes to its log who looked at which drawer.`,
   options: { unmask: { type: "boolean" } },
   args: [1, 1],
+  forOwner: true,
   run: async ({ values, args: [given = ""], config, out }) => {
     const client = await connectClient({ config, agent: config.agentName ?? "palace show", start: "auto" });
     try {

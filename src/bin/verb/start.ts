@@ -8,6 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { readFailed, vanishedPalace } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { defineVerb } from "../verb.ts";
 
 const POLL_MS = 20;
@@ -25,7 +26,11 @@ Starts the broker if none is running, and lets agents start it again by themselv
   run: async ({ values, config, out }) => {
     clearStop(config);
     if (values.new === true && vanishedPalace(config.paths) !== undefined) await beginAnew(config);
-    const { endpoint, started, health } = await ensureBroker(config);
+    const box = brokerBox(config);
+    const isStarting = box !== undefined && !(await isBoxRunning(box));
+    if (isStarting) await askDocker(box, ["start", box.container]);
+    const { endpoint, health, ...found } = await (box === undefined ? ensureBroker(config) : untilServed(config));
+    const started = isStarting || found.started;
     // Connecting delivers what agents wrote without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)
       (await connectClient({ config, agent: "palace start", start: "auto" })).close();

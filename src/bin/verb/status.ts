@@ -6,6 +6,7 @@ import { findBroker } from "../../client/discover.ts";
 import { unanswered } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { isStopped, vanishedPalace } from "../../platform/state-files.ts";
+import { PalaceError } from "../../protocol/errors.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { addressOf } from "../doctor/outcome-door.ts";
@@ -13,8 +14,9 @@ import { askErasure, describeErasure, describeLag, describeReranker } from "../r
 import { describeClosets } from "../report/closets.ts";
 import { describeGraph } from "../report/graph.ts";
 import { describeAdoption, describeForeignWriters } from "../report/foreign-writers.ts";
-import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
+import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
+import { type Call, defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
 
@@ -24,27 +26,50 @@ export const verb = defineVerb({
 Shows the running broker, its queue, the search and the palace. Starts nothing; exit code 3 when no broker is running.`,
   options: {},
   args: [0, 0],
-  run: async ({ config, out }) => {
-    const found = await findBroker(config);
-    if (found === undefined) {
-      const { why, hint, ...more } = absence(config);
-      if (out.isJson) out.document({ running: false, ...more, why, hint: out.spelled(hint) });
-      else {
-        out.text(`${why}.`);
-        out.notice(`  ${out.spelled(hint)}`);
-      }
-      return EXIT_NOT_RUNNING;
+  run: async (call) => {
+    const { config, out } = call;
+    const box = brokerBox(config);
+    try {
+      return await asOwner(call, report);
+    } catch (error) {
+      const isWay = error instanceof PalaceError && error.code.startsWith("TRANSPORT_");
+      if (box === undefined || !isWay) throw error;
+      return tellAbsence(await absenceOfBox(box, error), out);
     }
-    const client = await connectClient({ config, agent: "palace status", start: "never" });
-    const status = await client.call("palace.status", {});
-    const erasure = await askErasure(client);
-    client.close();
-    const more = erasure === undefined ? {} : { erasure };
-    if (out.isJson) out.document({ running: true, endpoint: found.endpoint, ...status, ...more });
-    else out.table(describe(status, found.endpoint, describeErasure(erasure)));
-    return 0;
   },
 });
+
+async function report({ config, out }: Pick<Call<{}>, "config" | "out">): Promise<number> {
+  const found = await findBroker(config);
+  if (found === undefined) return tellAbsence(absence(config), out);
+  const box = brokerBox(config);
+  // The socket of our own way into a container ends with us.
+  const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
+  const client = await connectClient({ config, agent: "palace status", start: "never" });
+  const status = await client.call("palace.status", {});
+  const erasure = await askErasure(client);
+  client.close();
+  const more = erasure === undefined ? {} : { erasure };
+  if (out.isJson) out.document({ running: true, endpoint, ...status, ...more });
+  else out.table(describe(status, endpoint, describeErasure(erasure)));
+  return 0;
+}
+
+function tellAbsence({ why, hint, ...more }: Absence, out: Output): number {
+  if (out.isJson) out.document({ running: false, ...more, why, hint: out.spelled(hint) });
+  else {
+    out.text(`${why}.`);
+    out.notice(`  ${out.spelled(hint)}`);
+  }
+  return EXIT_NOT_RUNNING;
+}
+
+async function absenceOfBox(box: BrokerBox, { message, hint }: PalaceError): Promise<Absence> {
+  const isRunning = await isBoxRunning(box).catch(() => undefined);
+  if (isRunning === false)
+    return { why: `The broker's container ${box.container} is stopped`, hint: "palace start", stoppedByHand: true };
+  return { why: message.replace(/^./, (first) => first.toUpperCase()), hint, stoppedByHand: false };
+}
 
 type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
 

@@ -1,17 +1,20 @@
 /** `palace stop`: drains the broker, waits until it is gone, and keeps it stopped. */
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
+import { brokerBox, stopBox } from "../docker/owner.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   usage: `palace stop
 
 Lets the broker finish what it has taken and ends it; returns when it is gone. Agents do not start it again until
-\`palace start\`. With --palace DIR it stops the broker of that palace.`,
+\`palace start\`. With --palace DIR it stops the broker of that palace. A broker in a container of this machine's engine is
+stopped with its container.`,
   options: {},
   args: [0, 0],
   run: async ({ config, out }) => {
-    const { stopped, staysOff } = await stopBroker(config);
+    const box = brokerBox(config);
+    const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
     if (out.isJson) out.document({ stopped });
     else out.text(`${stopped ? "The broker has ended." : noneThere(config)}${until}`);

@@ -33,6 +33,7 @@ export const verb = defineVerb({
     yes: { type: "boolean", short: "y" },
   },
   args: [0, 0],
+  forOwner: true,
   run: async ({ values, config, out }) => {
     const { client: agent, since, until } = values;
     if (agent === undefined || since === undefined) throw usageError(USAGE, "--client and --since are both needed");

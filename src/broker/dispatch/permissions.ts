@@ -38,10 +38,16 @@ export function needsAgent({ role }: Tool, given: unknown): boolean {
 }
 
 /** Errors: BROKER_DENIED. */
-export function assertAllowed({ role, agent }: Peer, method: string, isForAgents: boolean): void {
+export function assertAllowed({ role, agent, door }: Peer, method: string, isForAgents: boolean): void {
   const isAdministration = ADMINISTRATION.has(method);
   const isForReaders = !isForAgents && !isAdministration && !NOT_FOR_READERS.has(method);
   if (role === "admin" || (role === "agent" && !isAdministration) || isForReaders) return;
+  if (door === "gate")
+    throw new PalaceError(
+      "BROKER_DENIED",
+      `${agent} came over a bridge, whose role is ${role}, which may not do that`,
+      `on the broker's machine: ${agent.startsWith("palace ") ? agent : "palace --help"}`,
+    );
   throw new PalaceError(
     "BROKER_DENIED",
     `the token of ${agent} has the role ${role}, which may not do that`,

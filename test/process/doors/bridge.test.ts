@@ -45,6 +45,11 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
+    // No token of this bridge exists, so the hint is what to type on the host.
+    const audit = await box.run("palace", ["audit"]);
+    expect(audit.stderr).toMatch(
+      /came over a bridge, whose role is agent.*\n.*on the broker's machine: \S*palace audit/,
+    );
     await shim.close();
     await near.close();
   });
@@ -89,6 +94,10 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const command = await ssh("testhost", "cat /etc/passwd");
     expect(command).toMatchObject({ code: 5, stdout: "" });
     expect(command.stderr).toContain("opens the palace and nothing else");
+    const owner = await ssh("testhost", "palace gate owner");
+    expect(owner).toMatchObject({ code: 5, stdout: "" });
+    const claim = { SSH_ORIGINAL_COMMAND: "palace gate" };
+    expect(await host.run("palace", ["gate", "owner"], { env: claim })).toMatchObject({ code: 5, stdout: "" });
     expect((await ssh("-s", "testhost", "sftp")).stdout).toBe("");
     const forwarded = await ssh("-o", "ExitOnForwardFailure=yes", "-W", `127.0.0.1:${sshd.port}`, "testhost");
     expect(forwarded.code).not.toBe(0);
