@@ -6,26 +6,41 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/env.ts";
+import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
 import { DIFFERENCES, MISSING_FILES } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 const NOTE = "<!-- Written by `node scripts/docs.ts`; change the table it is made from instead. -->";
 
-const GROUPS = {
-  place: "Where things live",
-  client: "Clients: shim, feeders, command line",
-  harness: "Inside the agents: hooks, pi extension, opencode plugin",
+const SETTING_GROUPS = {
+  model: "Search and the embedding model",
   broker: "Broker",
-  search: "Search and the embedding model",
-  upstream: "Upstream's own, with their meaning kept",
-  test: "Tests only",
-} as const satisfies Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>;
+  backup: "Backups",
+  agents: "Agents",
+  learning: "Memory that learns",
+  chroma: "The public palace and Chroma",
+  mining: "Mining",
+} as const satisfies Record<Setting["group"], string>;
+
+const TAKES_EFFECT = {
+  start: "`palace restart`",
+  session: "an agent's next session",
+  next: "at once",
+} as const satisfies Record<Setting["takesEffect"], string>;
+
+const VARIABLE_GROUPS = {
+  place: "Folders",
+  client: "Reaching the broker",
+  broker: "The broker of one machine",
+  harness: "Agents and feeders",
+  machine: "Of the machine",
+} as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
 /** Path from the root → content. */
 export function pages(): Record<string, string> {
   return {
-    "docs/reference/settings.md": environmentPage(),
+    "docs/reference/settings.md": settingsPage(),
     "docs/reference/errors.md": errorsPage(),
     "docs/lab/differences.md": differencesPage(),
   };
@@ -39,19 +54,64 @@ export function run({ log }: RunOptions): Promise<number> {
   return Promise.resolve(0);
 }
 
-function environmentPage(): string {
-  const sections = Object.entries(GROUPS).map(([group, title]) => {
+function settingsPage(): string {
+  const settings = Object.entries(SETTING_GROUPS).map(([group, title]) => {
+    const rows = SETTING_KEYS.filter((key) => SETTINGS[key].group === group).map((key) => {
+      const { kind, default: usual, meaning, takesEffect } = SETTINGS[key];
+      return [`\`${key}\``, meaning, kindText(kind), usual, TAKES_EFFECT[takesEffect]];
+    });
+    return `### ${title}\n\n${table(["Key", "Meaning", "Value", "Default", "Takes effect"], rows)}`;
+  });
+  const variables = Object.entries(VARIABLE_GROUPS).map(([group, title]) => {
     const rows = Object.entries(VARIABLES)
       .filter(([, variable]) => variable.group === group)
       .map(([name, variable]) => [`\`${name}\``, variable.meaning, variable.default]);
-    return `## ${title}\n\n${table(["Variable", "Meaning", "Default"], rows)}`;
+    return `### ${title}\n\n${table(["Variable", "Meaning", "Default"], rows)}`;
   });
-  return page(
-    "Environment",
-    "Every variable that any of our executables reads, read in one place (`src/config/env.ts`). Empty counts as not set.",
-    sections,
-  );
+  const spellings = Object.entries(VARIABLES)
+    .filter(([, variable]) => variable.group === "spelling")
+    .map(([name, { meaning }]) => `\`${name}\` (${meaning})`);
+  return page("Settings", SETTINGS_INTRO, [
+    ...["## Keys of settings.json", ...settings],
+    ...["## Environment variables", VARIABLES_INTRO, ...variables],
+    `### Other spellings\n\nThese are read as well, for set-ups that have them: ${spellings.join("; ")}.`,
+    COMPOSE_SECTION,
+  ]);
 }
+
+const SETTINGS_INTRO = `Settings that stay are in \`settings.json\` in the palace's folder (\`palace config path\` prints its path). The broker reads them,
+no matter which agent starts it. The shim, the hooks and the feeders read them, too.
+
+| Command | Does |
+| --- | --- |
+| \`palace config list\` | shows every key, its value, and where that comes from: environment, file, remembered or default |
+| \`palace config get KEY\` | prints one value |
+| \`palace config set KEY VALUE\` | checks the value, writes it, and says when it takes effect; a bad value changes nothing |
+| \`palace config unset KEY\` | removes a key, so that the default applies again |
+
+You may also edit the file by hand. It is a JSON object; comments and trailing commas are allowed:
+
+\`\`\`json
+{
+  // Search by meaning, whoever starts the broker.
+  "model-dir": "~/models/all-MiniLM-L6-v2",
+  "idle-exit-minutes": 0
+}
+\`\`\`
+
+- The environment wins over the file. The variable of a key is \`MEMPALACE_\` and the key in capitals: \`model-dir\` is \`MEMPALACE_MODEL_DIR\`. An empty variable counts as not set.
+- \`listen\` and \`outcome-port\` are remembered when the environment sets them. The file wins over what is remembered.
+- A broker does not start with a value that it cannot use, and says which key of which file is wrong. It ignores a key that it does not know, so that a newer version's file does no harm; \`palace doctor\` names the key.
+- Tokens, passphrases and API keys do not belong in this file. \`palace config set\` refuses them and says what to use instead.
+- The file is not part of a backup, and \`palace backup restore\` does not touch it: it names folders and doors of one machine. Copy it by hand if another machine should have the same settings.`;
+
+const VARIABLES_INTRO = `These belong to one process, one machine or one agent, or they are secrets.`;
+
+const COMPOSE_SECTION = `## In the compose stack
+
+Variables of the broker's container (\`MEMPALACE_MODEL_DIR\`, ports, certificates) go into \`.env\` beside \`docker-compose.yml\`. Variables of the agents in the box (API keys, \`MEMPALACE_OUTCOMES\`) go into \`.env.devbox\`.
+
+Both containers also read \`settings.json\` in the volume. The box cannot write it; on the host type \`docker compose exec broker palace config set KEY VALUE\`, then \`docker compose restart broker\`.`;
 
 function differencesPage(): string {
   const rows = DIFFERENCES.map(({ name, versions, what, why }) => [name, versions.join(", "), what, why]);

@@ -10,6 +10,7 @@ import { hasBridge } from "../client/bridge.ts";
 import { findBroker } from "../client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
+import { assertSettings } from "../config/settings.ts";
 import { armFault } from "../platform/fault.ts";
 import { leave } from "../platform/leave.ts";
 import { createLog } from "../platform/log.ts";
@@ -95,6 +96,9 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   const log = createLog(write, config.logLevel);
   try {
     if (foreign !== undefined) throw foreign;
+    for (const { message, hint } of config.settings.faults)
+      log.warn("the settings file has a fault", { why: message, hint });
+    assertSettings(config.settings);
     for (let deadline = performance.now() + START_TIMEOUT_MS / 2; ; await sleep(HELD_RETRY_MS)) {
       const outcome = await runBroker({
         ...{ config, miner: minerOf(palace) },

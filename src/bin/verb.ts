@@ -51,6 +51,8 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
   /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
   forOwner?: true;
+  /** True: the command itself shows what is wrong with the settings file. */
+  showsSettingsFaults?: boolean;
   /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
   run(call: Call<T>): Promise<number>;
 };
@@ -88,6 +90,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       if (positionals.includes("")) throw usageError(parts.usage, "an argument is empty");
       if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
+      if (parts.showsSettingsFaults !== true) warnOfSettings(config, out);
       if (common.palace !== undefined) {
         const place =
           typeof parts.place === "function" ? await parts.place({ values, args: positionals }) : parts.place;
@@ -98,6 +101,14 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
       return (await import("./docker/owner.ts")).asOwner(call, (owned) => parts.run(owned));
     },
   };
+}
+
+/** A broker does not start with such a file, and every other command goes on without the value. */
+function warnOfSettings({ settings }: Config, out: Output): void {
+  for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
+    out.notice(`palace: ${message}; this command goes on without it`);
+    out.notice(`  ${out.spelled(hint)}`);
+  }
 }
 
 /** Runs a command to its end and ends the process with its exit code. */

@@ -17,6 +17,11 @@ import { OUTCOME_MODES } from "./harness.ts";
 import { handedOn, type Paths, resolvePaths } from "./paths.ts";
 import type { ProxySettings } from "../platform/proxy.ts";
 import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
+import { type Doors, readDoors } from "./doors.ts";
+import type { Fault } from "./settings-file.ts";
+import { type SettingKey, variableOf } from "./settings-table.ts";
+import type { SettingValue } from "./settings-value.ts";
+import { readSettings, type Settings, useFile } from "./settings.ts";
 import { namedCollection } from "./upstream-settings.ts";
 
 export type ChromaConfig = Readonly<{ url: string; token: string | undefined; tenant: string; database: string }>;
@@ -40,17 +45,17 @@ export type Config = Readonly<{
   handedOn: () => { palace: string[]; env: Env };
   /** The environment that this was read from; a broker that is started for this palace gets the same. */
   env: Env;
+  /** The settings file, and where each value comes from. */
+  settings: Settings;
   /** Endpoint used verbatim; undefined: discovered. */
   endpoint: string | undefined;
   agentName: string | undefined;
   tools: ToolProfile;
-  /**
-   * TCP door to open besides the socket; the host `docker` stands for the address that containers reach. Undefined: as last
-   * time.
-   */
-  listen: Readonly<{ host: string; port: number }> | "off" | undefined;
-  /** Port of the door for programs that speak Roampal's HTTP API. Undefined: as last time. */
-  outcomePort: number | "off" | undefined;
+  /** Doors that the environment asks for; the broker remembers them. Undefined: as the file says, else as last time. */
+  listen: Doors["listen"];
+  outcomePort: Doors["outcomePort"];
+  /** Doors that the settings file asks for. */
+  lastingDoors: Doors;
   allowedHosts: readonly string[];
   /** Folders that agents on other machines may have mined. */
   mineRoots: readonly string[];
@@ -100,8 +105,6 @@ export type Config = Readonly<{
 const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
 const CHUNKS_MAX = 50_000;
-/** Roampal's own. */
-const OUTCOME_PORT = 27_182;
 
 /** The modes of engine/text/redact.ts. */
 const REDACT = ["off", "recall", "strict"] as const;
@@ -115,20 +118,37 @@ function toolProfile(env: Env): ToolProfile {
   return isOn && (asked === "full" || asked === "light") ? `${asked}+outcome` : asked;
 }
 
-/** Errors: CONFIG_BAD_VALUE, which names the variable and the values that it takes. */
+/**
+ * Reads the environment and, for what it does not set, the settings file. An unusable value of the file is a fault in
+ * `settings` and counts as not set. Errors: CONFIG_BAD_VALUE, which names the variable and the values that it takes.
+ */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
+  return readSettings(paths.home, env, (settings) => parseConfig(settings, paths, env));
+}
+
+/** Returns why this value of a key cannot be used; empty: it can. */
+export function faultsWith({ paths, env, settings }: Config, key: SettingKey, value: SettingValue): readonly Fault[] {
+  const { [variableOf(key)]: _own, ...others } = env;
+  const file = { ...settings.file, values: new Map([[key, value]]), faults: [] };
+  return useFile(file, others, (tried) => parseConfig(tried, paths, others)).settings.faults;
+}
+
+function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
+  const { env } = settings;
+  const doors = readDoors(own);
   const chromaUrl = readVariable(env, "MEMPALACE_CHROMA_URL");
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return Object.freeze({
     paths,
-    handedOn: () => handedOn(paths, env),
-    env,
+    handedOn: () => handedOn(paths, own),
+    env: own,
+    settings,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
     tools: toolProfile(env),
-    listen: listenAddress(env),
-    outcomePort: outcomePort(env),
+    ...doors,
+    lastingDoors: readDoors(settings.fileOnly),
     allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
     chunksMax: chunksMax(env),
     mineRoots: list(env, "MEMPALACE_MINE_ROOTS", ":"),
@@ -185,33 +205,6 @@ function roampalDir(env: Env): string {
 function chunksMax(env: Env): number {
   const value = readVariable(env, "MEMPALACE_MAX_CHUNKS_PER_FILE")?.trim() ?? "";
   return /^\+?\d{1,15}$/.test(value) ? Number(value) : CHUNKS_MAX;
-}
-
-function listenAddress(env: Env): Config["listen"] {
-  const value = readVariable(env, "MEMPALACE_LISTEN");
-  if (value === undefined || value === "off") return value;
-  const match = /^tcp:\/\/(?:\[([0-9a-fA-F:]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(value);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host !== undefined && port <= 65_535) return { host, port };
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
-    `MEMPALACE_LISTEN=${value} is no address to listen at`,
-    "export MEMPALACE_LISTEN=tcp://127.0.0.1:7780",
-  );
-}
-
-function outcomePort(env: Env): number | "off" | undefined {
-  const value = readVariable(env, "MEMPALACE_OUTCOME_PORT")?.trim();
-  if (value === undefined || value === "off") return value;
-  if (value === "on") return OUTCOME_PORT;
-  const port = Number(value);
-  if (/^\d{1,5}$/.test(value) && port > 0 && port <= 65_535) return port;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
-    `MEMPALACE_OUTCOME_PORT=${value} is no port, and not one of on, off`,
-    `export MEMPALACE_OUTCOME_PORT=${OUTCOME_PORT}`,
-  );
 }
 
 function tokenFromFile(env: Env): string | undefined {

@@ -103,6 +103,8 @@ export type StatusReport = {
   /** Absent where it was not asked for. */
   outcomeDoor?: OutcomeDoorReport;
   home: string;
+  /** Settings that the broker read at its start and that are not defaults; older brokers do not tell. */
+  settings?: { key: string; value: string; source: "environment" | "file"; variable?: string }[];
   state: Health["status"];
   error?: { message: string } & WireErrorData;
   /** With `command` the broker does not open the palace: drawers, wings, search and driver are absent then. */

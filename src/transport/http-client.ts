@@ -90,7 +90,7 @@ function assertAdmitted(socket: Socket, status: number): void {
   throw new PalaceError(
     "BROKER_DENIED",
     `the broker refuses this address (${status})`,
-    "on the broker's machine: export MEMPALACE_ALLOWED_HOSTS=this-name and palace restart",
+    "on the broker's machine: palace config set allowed-hosts NAME, then palace restart",
   );
 }
 

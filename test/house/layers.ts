@@ -62,7 +62,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   install: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
   // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
   harness: layer([...FOUNDATION, "client"], {
-    mayImportFiles: ["config/env.ts", "config/harness.ts"],
+    mayImportFiles: ["config/env.ts", "config/harness.ts", "config/harness-env.ts"],
     closedNode: ["node:net", "node:http"],
   }),
   // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.

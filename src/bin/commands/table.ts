@@ -177,6 +177,18 @@ export const COMMANDS = {
       closets: "make the index of mined files again",
     },
   },
+  config: {
+    group: "care",
+    does: "settings that stay, and where each comes from",
+    example: "palace config set model-dir ~/models/all-MiniLM-L6-v2",
+    subs: {
+      list: "every setting, its value and its source",
+      get: "print one value",
+      set: "check a value and write it into settings.json",
+      unset: "take a key out of settings.json",
+      path: "print where that file is",
+    },
+  },
   bridge: {
     group: "machines",
     does: "share one memory between a container and its host",

@@ -268,7 +268,7 @@ function checkModel({ search }: StatusReport, config: Config): Check {
   const { model, modelState, modelDetail, pending, embedded } = search;
   const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
   const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
-  if (modelState === "mismatch") return fail("model", detail, "point MEMPALACE_MODEL_DIR at the palace's own model");
+  if (modelState === "mismatch") return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
   if (modelState === "failed") return warn("model", detail, "run `palace logs`");
   if (modelState === "missing")
     return warn(
@@ -277,8 +277,8 @@ function checkModel({ search }: StatusReport, config: Config): Check {
       brokerBox(config) !== undefined
         ? "name a folder that has it in the stack's .env (MEMPALACE_MODEL_DIR=DIR), then: palace devbox up"
         : offline
-          ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model, or name a folder that has it where every agent sees it (export MEMPALACE_MODEL_DIR=DIR), then palace restart"
-          : "it is tried again by itself; to try now: palace restart; or name a folder that has it where every agent sees it: export MEMPALACE_MODEL_DIR=DIR",
+          ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
+          : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
     );
   return ok("model", detail);
 }

@@ -2,6 +2,7 @@
 import { PalaceError } from "../../protocol/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
 import { checkJudge } from "../doctor/judge-model.ts";
+import { checkSettingsFile } from "../doctor/settings.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
@@ -11,7 +12,7 @@ const EXIT_UNWELL = 1;
 export const verb = defineVerb({
   usage: `palace doctor [--fix [--dry-run]] [--no-start]
 
-Checks Node, the palace's folder and disk, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
+Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
 tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
 
   --fix        first put right what is safe to, and say each thing: folders of ours that are missing, sockets and notes of a dead
@@ -21,14 +22,19 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
   --no-start   do not start a broker`,
   options: { fix: { type: "boolean" }, "dry-run": { type: "boolean" }, "no-start": { type: "boolean" } },
   args: [0, 0],
-  run: async ({ values, config, env, out }) => {
+  showsSettingsFaults: true,
+  run: async ({ values, config, out }) => {
     const [isFix, isDryRun] = [values.fix === true, values["dry-run"] === true];
     if (isDryRun && !isFix)
       throw new PalaceError("CONFIG_USAGE", "--dry-run goes with --fix", "palace doctor --fix --dry-run");
     const mayStart = values["no-start"] !== true;
     const fixes = isFix ? await applyFixes(await planFixes(config, mayStart, out), isDryRun) : undefined;
     if (fixes !== undefined && !out.isJson) printFixes(fixes, isDryRun, out);
-    const found = [...(await runChecks(config, mayStart && !isDryRun)), ...(await checkJudge(env))];
+    const found = [
+      ...(await runChecks(config, mayStart && !isDryRun)),
+      ...(await checkSettingsFile(config)),
+      ...(await checkJudge(config.settings.env)),
+    ];
     const checks = found.map((check) => ({
       ...check,
       hint: out.spelled(check.hint),

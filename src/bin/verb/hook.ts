@@ -174,7 +174,7 @@ async function claudeCode(scene: Scene): Promise<string> {
     return "";
   }
   const agent = scene.config.agentName ?? "claude-code";
-  const settings = readHarness(scene.env);
+  const settings = readHarness(scene.config.settings.env);
   const doors: Doors = {
     wakeUp: () => {
       if (input.source === "compact" && settings.outcomes !== "off") markCompacted(scene.config, input.session);
@@ -200,8 +200,8 @@ async function claudeCode(scene: Scene): Promise<string> {
 }
 
 async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<string> {
-  const { config, env } = scene;
-  const settings = readHarness(env);
+  const { config } = scene;
+  const settings = readHarness(config.settings.env);
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
   const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client }))) ?? "";
@@ -219,7 +219,7 @@ async function tell(
   turn: Turn,
   asking: Omit<Asking, "isScoped" | "withinMs">,
 ): Promise<Beside | undefined> {
-  const { outcomes } = readHarness(scene.env);
+  const { outcomes } = readHarness(scene.config.settings.env);
   if (outcomes === "off") return undefined;
   return withClient(scene, (client) => {
     const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
@@ -239,7 +239,7 @@ async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number
 
 /** Spools an exchange that no broker takes in time; while time is left it is offered on. */
 async function keep(scene: Scene, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
-  const { outcomes, judge } = readHarness(scene.env);
+  const { outcomes, judge } = readHarness(scene.config.settings.env);
   const { config, agent, untilMs, log } = scene;
   if (outcomes === "off" || !hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
@@ -272,7 +272,7 @@ function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Pro
 }
 
 async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
-  const { judge: settings } = readHarness(scene.env);
+  const { judge: settings } = readHarness(scene.config.settings.env);
   if (settings === undefined || session === "") return "";
   const owed = JSON.parse(await readJsonObject(process.stdin)) as OwedScore;
   const judgment = await askJudge(settings, owed);

@@ -80,21 +80,35 @@ export class Doors {
   }
 }
 
-/** The port that was asked for, now or last: whichever client needs a broker starts the next one, mostly without that variable. */
-function outcomePort({ outcomePort: asked, paths: { outcomeDoorFile: file } }: Config): number | undefined {
-  if (asked === undefined) return recallAddress(file)?.port;
-  rememberAddress(file, asked === "off" ? undefined : { host: OUTCOME_HOST, port: asked });
-  return asked === "off" ? undefined : asked;
+/**
+ * Returns the port that the environment, the settings file or the last broker asked for, in that order. Only the
+ * environment's is remembered: whichever client needs a broker starts the next one, mostly without that variable.
+ */
+function outcomePort({
+  outcomePort: asked,
+  lastingDoors,
+  paths: { outcomeDoorFile: file },
+}: Config): number | undefined {
+  if (asked !== undefined) {
+    rememberAddress(file, asked === "off" ? undefined : { host: OUTCOME_HOST, port: asked });
+    return asked === "off" ? undefined : asked;
+  }
+  const lasting = lastingDoors.outcomePort ?? recallAddress(file)?.port;
+  return lasting === "off" ? undefined : lasting;
 }
 
 /**
- * Opens the TCP door that was asked for, and fails if it cannot; or the door of the last run, whose failure leaves the
- * socket usable.
+ * Opens the TCP door that the environment asks for, and fails if it cannot; or the door of the settings file or the last
+ * run, whose failure leaves the socket usable.
  */
-async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promise<void>, log: Log): Promise<void> {
+async function openTcp(
+  { paths, listen, lastingDoors }: Config,
+  openAt: (door: Door) => Promise<void>,
+  log: Log,
+): Promise<void> {
   if (listen === "off") return rememberAddress(paths.listenFile, undefined);
-  const address = listen ?? recallAddress(paths.listenFile);
-  if (address === undefined) return;
+  const address = listen ?? lastingDoors.listen ?? recallAddress(paths.listenFile);
+  if (address === undefined || address === "off") return;
   try {
     await openAt({ kind: "tcp", host: resolveListenHost(address.host), port: address.port });
     if (listen !== undefined) rememberAddress(paths.listenFile, listen);
@@ -102,7 +116,10 @@ async function openTcp({ paths, listen }: Config, openAt: (door: Door) => Promis
     if (listen !== undefined) throw error;
     log.error("the TCP door stays shut", {
       why: (error as Error).message,
-      hint: "MEMPALACE_LISTEN=off palace restart",
+      hint:
+        lastingDoors.listen === undefined
+          ? "MEMPALACE_LISTEN=off palace restart"
+          : "palace config set listen off, then palace restart",
     });
   }
 }

@@ -204,7 +204,7 @@ class Broker {
   }
 
   #status(): StatusReport {
-    const { paths, topology } = this.#options.config;
+    const { paths, topology, settings } = this.#options.config;
     const { status: state, ...error } = this.#now();
     const outcomeDoor = this.#doors.outcomeDoor();
     return {
@@ -215,6 +215,7 @@ class Broker {
       topology,
       doors: this.#doors.published,
       home: paths.home,
+      settings: settings.told().filter(({ takesEffect }) => takesEffect === "start"),
       state,
       ...error,
       engine: this.#engine.report(),

@@ -40,6 +40,6 @@ function closed(roots: readonly string[]): Refusal {
   return refusal(
     `agents of other machines may have ${what} of the broker's machine mined`,
     "PermissionError",
-    "mine where the files are: palace mine projects DIR; or there: export MEMPALACE_MINE_ROOTS=DIR, palace restart",
+    "mine where the files are: palace mine projects DIR; or there: palace config set mine-roots DIR, then palace restart",
   );
 }

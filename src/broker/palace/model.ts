@@ -131,7 +131,7 @@ export class Model {
     const error = new PalaceError(
       "STORE_MODEL_MISMATCH",
       `this palace was embedded with ${recorded}, the model found is ${found}`,
-      "point MEMPALACE_MODEL_DIR at the palace's own model and run `palace restart`",
+      "palace config set model-dir DIR, the palace's own model; then palace restart",
     );
     this.state = { model: found, modelState: "mismatch", modelDetail: `${error.message}; ${error.hint}` };
     this.#options.log.error("model mismatch", { recorded, found });
@@ -159,5 +159,5 @@ export class Model {
 
 /** A mistyped folder is reported before anything else. */
 function emptyPlace({ dir }: ModelConfig): string {
-  return dir === undefined ? "" : `MEMPALACE_MODEL_DIR=${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
+  return dir === undefined ? "" : `model-dir ${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
 }

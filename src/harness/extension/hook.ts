@@ -6,7 +6,8 @@ import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
-import type { HarnessSettings } from "../../config/harness.ts";
+import { harnessEnv } from "../../config/harness-env.ts";
+import { type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
 import type { Exchange } from "../signal/signals.ts";
 
@@ -23,6 +24,12 @@ export type Session = { harness: "opencode" | "pi"; id: string };
 /** Inserted at the top of such a file by `palace install`: the commands that start us from its place. */
 declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
 const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
+
+/** Reads the settings of the palace that `palace install` has named here, else of the user's own. */
+export function readSettings(env: Env): HarnessSettings {
+  const at = launch?.hook.indexOf("--palace") ?? -1;
+  return readHarness(harnessEnv(env, at < 0 ? undefined : launch?.hook[at + 1]));
+}
 
 export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
   return { argv: settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"], env, agent, log };

@@ -4,9 +4,17 @@
  * Built into one file without imports, which opencode loads from its plugins folder in its embedded Bun. No failure in here
  * stops opencode; no turn waits longer than a second.
  */
-import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, TURN_MAX_MS } from "../extension/hook.ts";
+import {
+  askTurn,
+  askWakeUp,
+  debugLog,
+  endTurn,
+  handOver,
+  hookOf,
+  readSettings,
+  TURN_MAX_MS,
+} from "../extension/hook.ts";
 import { type Info, type Message, type Part, textOf, Turns } from "./turns.ts";
 
 type Event = {
@@ -43,7 +51,7 @@ type Told = { text: Promise<string>; isFixed: boolean };
 // The handlers share one session's state; as separate functions, each would need all of it as parameters.
 // oxlint-disable-next-line max-lines-per-function
 export default function palace({ client }: Input = {}): Promise<Hooks> {
-  const settings = readHarness(process.env);
+  const settings = readSettings(process.env);
   const log = debugLog(settings.isDebug);
   const agent = settings.agentName ?? "opencode";
   const hook = hookOf(settings, { ...process.env, MEMPALACE_AGENT_NAME: agent }, agent, log);

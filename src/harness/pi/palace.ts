@@ -4,9 +4,18 @@
  * folder. No failure in here stops pi; no turn waits longer than a second.
  */
 import { basename } from "node:path";
-import { readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
-import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, shimOf, TURN_MAX_MS } from "../extension/hook.ts";
+import {
+  askTurn,
+  askWakeUp,
+  debugLog,
+  endTurn,
+  handOver,
+  hookOf,
+  readSettings,
+  shimOf,
+  TURN_MAX_MS,
+} from "../extension/hook.ts";
 import { signalsOf } from "../signal/signals.ts";
 import type { Pi, PiContext, PiEvent, PiMessage } from "./host.ts";
 import { McpServer, type McpTool } from "./mcp-server.ts";
@@ -25,7 +34,7 @@ type Due = { text: Promise<string>; isAwaited: boolean };
 // The handlers share one session's state; as separate functions, each would need all of it as parameters.
 // oxlint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
-  const settings = readHarness(process.env);
+  const settings = readSettings(process.env);
   const agent = settings.agentName ?? "pi";
   const env = { ...process.env, MEMPALACE_AGENT_NAME: agent };
   const log = debugLog(settings.isDebug);

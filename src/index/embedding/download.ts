@@ -135,7 +135,7 @@ async function fetchRest(
 }
 
 function refusal(message: string, cause?: unknown): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", message, "export MEMPALACE_MODEL_DIR=<folder with the model>", { cause });
+  return new PalaceError("STORE_UNAVAILABLE", message, "name a folder that has it: palace config set model-dir DIR", { cause });
 }
 
 async function isWhole(path: string, file: RemoteFile): Promise<boolean> {

@@ -45,7 +45,10 @@ it("a restore into a palace shows both, keeps the old one aside, and a write del
   const again = { wing: "w", room: "r", content: "before the backup" };
   await client.callTool("mempalace_add_drawer", again, { key: "key-1" });
   const file = join(palace.home, "b.tar");
+  const settings = join(palace.config.paths.home, "settings.json");
+  writeFileSync(settings, `{ "audit-days": 60 } // when the backup was made\n`);
   expect((await palace.run("palace", ["backup", file])).code).toBe(0);
+  writeFileSync(settings, `{ "audit-days": 70 } // this machine's\n`);
   await client.callTool("mempalace_add_drawer", { ...again, content: "after the backup" }, { key: "key-2" });
   client.close();
   const looked = await palace.run("palace", ["restore", file, "--dry-run", "--json"]);
@@ -54,6 +57,9 @@ it("a restore into a palace shows both, keeps the old one aside, and a write del
   const done = await palace.run("palace", ["restore", file, "--yes", "--json"]);
   const { aside, started } = JSON.parse(done.stdout) as { aside: string[]; started: boolean };
   expect(started).toBe(true);
+  // Settings are of the machine: no backup holds them, and no restore changes them.
+  expect(readFileSync(settings, "utf8")).toContain("70");
+  expect(readFileSync(file).includes("settings.json")).toBe(false);
   expect(rowsOf(palace).drawers).toHaveLength(1);
   expect(count(join(aside[0] ?? "", "ledger.sqlite3"), "drawer")).toBe(2);
   const next = await palace.client();

@@ -134,7 +134,7 @@ test("a missing file names its address and what to set instead", async () => {
   await expect(download()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
     message: expect.stringContaining("tokenizer.json"),
-    hint: expect.stringContaining("MEMPALACE_MODEL_DIR"),
+    hint: expect.stringContaining("palace config set model-dir"),
   });
 });
 

@@ -1,0 +1,187 @@
+/** `palace config`: reads and changes the settings in `settings.json` in the palace's folder. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isBridged } from "../../client/bridge.ts";
+import { findBroker } from "../../client/discover.ts";
+import { type Config, faultsWith } from "../../config/config.ts";
+import { VARIABLES } from "../../config/env.ts";
+import { secretOf } from "../../config/secrets.ts";
+import { isSettingKey, kindText, SETTING_KEYS, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
+import { asText, parseValue, type SettingValue } from "../../config/settings-value.ts";
+import { armFault } from "../../platform/fault.ts";
+import { quoted } from "../../platform/shell-word.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { editSettings } from "../settings/edit.ts";
+import { settingRows, sourceText } from "../settings/sources.ts";
+import { nearestWord } from "../terminal/nearest.ts";
+import type { Output } from "../terminal/output.ts";
+import { defineVerb, usageError } from "../verb.ts";
+
+const USAGE = `palace config [list]
+palace config get KEY
+palace config set KEY VALUE
+palace config unset KEY
+palace config path
+
+Settings that stay: they are in settings.json in the palace's folder, and whoever starts the broker reads them. An environment
+variable of the same name wins (model-dir is MEMPALACE_MODEL_DIR). list shows every key, its value and where that comes from.
+You may edit the file by hand: a JSON object, with comments if you like.
+
+  palace config set model-dir ~/models/all-MiniLM-L6-v2
+  palace config set idle-exit-minutes 0`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {},
+  args: [0, 3],
+  place: ({ args }) => (args[0] === "set" ? "anew" : "any"),
+  showsSettingsFaults: true,
+  run: async ({ args, config, out }) => {
+    armFault(config.fault);
+    const [action = "list", name, value] = args;
+    if (action === "list" && args.length <= 1) list(config, out);
+    else if (action === "path" && args.length === 1) path(config, out);
+    else if (action === "get" && name !== undefined && args.length === 2) get(config, known(name, "get"), out);
+    else if (action === "set" && name !== undefined && value !== undefined)
+      await set(config, known(name, "set"), value, out);
+    else if (action === "unset" && name !== undefined && args.length === 2) await unset(config, name, out);
+    else if (action === "set" && name !== undefined) {
+      const key = known(name, "set");
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `a value is missing: ${key} takes ${kindText(SETTINGS[key].kind)}`,
+        `palace config set ${key} VALUE`,
+      );
+    } else throw usageError(USAGE, `palace config ${args.join(" ")} is not a command`);
+    return 0;
+  },
+});
+
+function list(config: Config, out: Output): void {
+  const { file, faults } = config.settings;
+  const rows = settingRows(config);
+  if (out.isJson) return out.document({ file: file.path, exists: file.isThere, settings: rows, faults });
+  out.table(rows.map((row) => [row.key, row.value ?? (row.default || "not set"), sourceText(row)]));
+  for (const { message, hint } of faults) {
+    out.notice(`palace: ${message}`);
+    out.notice(`  ${out.spelled(hint)}`);
+  }
+  if (isElsewhere(config)) out.notice("The broker runs on another machine and reads the settings there.");
+}
+
+function path({ settings: { file } }: Config, out: Output): void {
+  if (out.isJson) out.document({ file: file.path, exists: file.isThere });
+  else out.text(file.path);
+}
+
+function get(config: Config, key: SettingKey, out: Output): void {
+  const row = settingRows(config).find((one) => one.key === key);
+  if (row === undefined) return;
+  if (out.isJson) return out.document(row);
+  if (row.value !== null) out.text(row.value);
+  else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
+}
+
+/** Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY; then nothing has changed. */
+async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
+  assertHere(config, key, `set ${key} ${quoted(text)}`);
+  const value = checked(config, key, text);
+  const { path: file } = config.settings.file;
+  const isChanged = await editSettings(file, key, value);
+  const { kind, takesEffect } = SETTINGS[key];
+  const variable = config.settings.told().find((one) => one.key === key)?.variable;
+  const effect = await effectText(config, key);
+  if (out.isJson)
+    return out.document({ key, value, file, changed: isChanged, takesEffect, overriddenBy: variable ?? null });
+  out.text(`${key} is ${asText(kind, value)} (${file}).${isChanged ? ` ${out.spelled(effect)}` : ""}`);
+  if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
+  if ((kind === "folder" || kind === "file") && !existsSync(String(value)))
+    out.notice(`There is nothing at ${String(value)} yet.`);
+}
+
+async function unset(config: Config, name: string, out: Output): Promise<void> {
+  const key = keyOf(name);
+  const { path: file, faults } = config.settings.file;
+  // A key of another version can be taken out, too.
+  const written = faults.find((fault) => fault.key === name)?.key ?? known(name, "unset");
+  if (isSettingKey(key)) assertHere(config, key, `unset ${key}`);
+  const isChanged = await editSettings(file, written, undefined);
+  if (out.isJson) return out.document({ key: written, file, changed: isChanged });
+  if (!isChanged) return out.text(`${written} is not set in ${file}.`);
+  const effect = isSettingKey(written) ? ` ${out.spelled(await effectText(config, written))}` : "";
+  out.text(`${written} is no longer set in ${file}.${effect}`);
+}
+
+async function effectText(config: Config, key: SettingKey): Promise<string> {
+  const { takesEffect } = SETTINGS[key];
+  if (takesEffect === "session") return "It takes effect in an agent's next session.";
+  if (takesEffect === "next") return "It takes effect at once.";
+  const isRunning = (await findBroker(config).catch(() => undefined)) !== undefined;
+  return isRunning ? "It takes effect at the next start: palace restart" : "The broker reads it when it starts.";
+}
+
+/** Returns the value as the file holds it. Errors: CONFIG_BAD_VALUE. */
+function checked(config: Config, key: SettingKey, text: string): SettingValue {
+  const { kind } = SETTINGS[key];
+  const value = parseValue(kind, text, config.model.userHome);
+  if (value !== undefined && faultsWith(config, key, value).length === 0) return value;
+  const isPath = kind === "folder" || kind === "file";
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${key} takes ${kindText(kind)}, not ${quoted(text)}; nothing was changed`,
+    `palace config set ${key} ${isPath ? quoted(resolve(text)) : exampleOf(key)}`,
+  );
+}
+
+function exampleOf(key: SettingKey): string {
+  const { kind, default: usual } = SETTINGS[key];
+  if (usual !== "" && parseValue(kind, usual, "/") !== undefined) return usual;
+  if (kind === "address") return "tcp://127.0.0.1:7780";
+  if (kind === "port") return "on";
+  if (kind === "url") return "https://example.org";
+  return typeof kind === "object" && !("from" in kind) ? (kind[0] ?? "VALUE") : "VALUE";
+}
+
+/** The user may write a key as its variable. */
+function keyOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll("_", "-")
+    .replace(/^mempalace-/, "");
+}
+
+/** Errors: CONFIG_USAGE for what is no key of the file, with what to use instead. */
+function known(name: string, action: string): SettingKey {
+  const key = keyOf(name);
+  if (isSettingKey(key)) return key;
+  const secret = secretOf(key);
+  if (secret !== undefined)
+    throw new PalaceError("CONFIG_USAGE", `${key} is a secret, and settings.json is not for secrets`, secret);
+  const variable = `MEMPALACE_${key.toUpperCase().replaceAll("-", "_")}`;
+  if (Object.hasOwn(VARIABLES, variable))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${key} is no key of settings.json: each process has its own ${variable}`,
+      `export ${variable}=…`,
+    );
+  const near = nearestWord(key, SETTING_KEYS);
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `there is no setting ${name}`,
+    near === undefined ? "palace config list shows all" : `did you mean: palace config ${action} ${near}`,
+  );
+}
+
+function isElsewhere(config: Config): boolean {
+  return config.endpoint !== undefined || isBridged(config);
+}
+
+/** Errors: CONFIG_USAGE for a setting of a broker that runs on another machine. */
+function assertHere(config: Config, key: SettingKey, words: string): void {
+  if (SETTINGS[key].takesEffect !== "start" || !isElsewhere(config)) return;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `the broker reads ${key}, and it runs on another machine (${config.endpoint ?? "a bridge leads there"})`,
+    `on that machine: palace config ${words}`,
+  );
+}

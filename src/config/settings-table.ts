@@ -1,0 +1,244 @@
+/**
+ * The one table of settings: the keys of `settings.json` in the palace's folder. Each key is also read from the environment,
+ * as `MEMPALACE_` and its name in capitals. docs/reference/settings.md, `palace config` and `palace doctor` are made from it.
+ * Pure. Imported by the files beside it, by bin and by scripts/docs.ts.
+ */
+
+/** Type of a value. A list is a choice of words. */
+export type Kind =
+  | "text"
+  | "switch"
+  | "folder"
+  | "file"
+  | "folders"
+  | "words"
+  | "url"
+  | "address"
+  | "port"
+  | readonly string[]
+  | NumberKind;
+export type NumberKind = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
+
+/** When a changed value is used: at the broker's next start, in an agent's next session, or by the next command or prompt. */
+export type TakesEffect = "start" | "session" | "next";
+
+export type Setting = Readonly<{
+  kind: Kind;
+  takesEffect: TakesEffect;
+  /** The default in words; empty: none. */
+  default: string;
+  meaning: string;
+  group: "model" | "broker" | "chroma" | "backup" | "agents" | "learning" | "mining";
+}>;
+
+const TIMER_MAX = 2 ** 31 - 1;
+const TIMER: NumberKind = { from: 0, to: TIMER_MAX, isWhole: true };
+
+export const SETTINGS = {
+  "model-dir": {
+    ...{ group: "model", kind: "folder", takesEffect: "start", default: "" },
+    meaning: "Folder with the embedding model: tokenizer.json and onnx/model.onnx (or model.onnx).",
+  },
+  "model-url": {
+    ...{ group: "model", kind: "url", takesEffect: "start", default: "the model's public hub" },
+    meaning: "Base address that the model's files are downloaded from.",
+  },
+  "rerank-dir": {
+    ...{ group: "model", kind: "folder", takesEffect: "start" },
+    default: "models/ms-marco-MiniLM-L-6-v2 in the cache folder of palace-devbox",
+    meaning:
+      "Folder with a cross-encoder: tokenizer.json and onnx/model.onnx (or model.onnx). It reads question and drawer together and orders the first 20 hits. Without one nothing changes. It is never downloaded.",
+  },
+  offline: {
+    ...{ group: "model", kind: "switch", takesEffect: "start", default: "off" },
+    meaning: "on: the broker never downloads anything.",
+  },
+  vectors: {
+    ...{ group: "model", kind: ["local", "chroma"], takesEffect: "start", default: "local" },
+    meaning: "Who answers the vector query: local is an exact scan, chroma asks the Chroma server.",
+  },
+  listen: {
+    ...{ group: "broker", kind: "address", takesEffect: "start", default: "" },
+    meaning:
+      "TCP door besides the socket, tcp://HOST:PORT, or off. HOST `docker` is the address where containers find host.docker.internal.",
+  },
+  "allowed-hosts": {
+    ...{ group: "broker", kind: "words", takesEffect: "start", default: "" },
+    meaning: "More host names under which clients may call the TCP door.",
+  },
+  "outcome-port": {
+    ...{ group: "broker", kind: "port", takesEffect: "start", default: "" },
+    meaning:
+      "Door for programs that speak Roampal's HTTP API (docs/explanation/learning.md): a port, on = 27182, or off. It is on 127.0.0.1 and needs a token.",
+  },
+  "mine-roots": {
+    ...{ group: "broker", kind: "folders", takesEffect: "start", default: "" },
+    meaning:
+      "Folders of the broker's machine that agents of other machines may have mined by the tool `mine`. Clients of the socket may name any folder.",
+  },
+  "idle-exit-minutes": {
+    ...{ group: "broker", kind: { from: 0 }, takesEffect: "start", default: "30" },
+    meaning: "Minutes without clients after which the broker ends. 0: it stays.",
+  },
+  "engine-timeout-seconds": {
+    ...{ group: "broker", kind: { from: 1, to: 86_400 }, takesEffect: "start", default: "120" },
+    meaning: "Seconds without an answer or progress after which the broker replaces the child of MEMPALACE_ENGINE.",
+  },
+  redact: {
+    ...{ group: "broker", kind: ["off", "recall", "strict"], takesEffect: "start", default: "recall" },
+    meaning:
+      "Masks secrets in what agents receive (docs/how-to/forget.md). recall masks tokens of a well-known shape, strict also values assigned to a secret's name, off nothing. The stored text does not change.",
+  },
+  "audit-days": {
+    ...{ group: "broker", kind: { from: 30 }, takesEffect: "start", default: "90" },
+    meaning: "Days that the journal keeps who wrote what. A repeated write is recognised for that long.",
+  },
+  "log-level": {
+    ...{ group: "broker", kind: ["debug", "info", "warn", "error"], takesEffect: "start", default: "info" },
+    meaning: "How much the broker writes into its log.",
+  },
+  driver: {
+    ...{ group: "chroma", kind: ["none", "files", "chroma"], takesEffect: "start" },
+    default: "files; chroma where chroma-url is set",
+    meaning:
+      "Public palace that the broker keeps besides the ledger. files is the palace folder itself, which MemPalace can open. chroma is a Chroma server. none writes nothing and adopts what is there.",
+  },
+  "chroma-url": {
+    ...{ group: "chroma", kind: "url", takesEffect: "start", default: "http://127.0.0.1:8000" },
+    meaning: "Chroma server, or Chroma Cloud, of the chroma driver.",
+  },
+  "chroma-tenant": {
+    ...{ group: "chroma", kind: "text", takesEffect: "start", default: "default_tenant" },
+    meaning: "Chroma tenant.",
+  },
+  "chroma-database": {
+    ...{ group: "chroma", kind: "text", takesEffect: "start", default: "default_database" },
+    meaning: "Chroma database.",
+  },
+  "backup-dir": {
+    ...{ group: "backup", kind: "folder", takesEffect: "start", default: "" },
+    meaning: "Folder into which the broker makes backups by itself while nobody writes (docs/how-to/backup.md).",
+  },
+  "backup-hours": {
+    ...{ group: "backup", kind: { from: 0.01 }, takesEffect: "start", default: "24" },
+    meaning: "Hours between two of those backups.",
+  },
+  "backup-keep": {
+    ...{ group: "backup", kind: { from: 1, isWhole: true }, takesEffect: "start", default: "7" },
+    meaning: "How many of those backups are kept. The oldest go first.",
+  },
+  "backup-passphrase-file": {
+    ...{ group: "backup", kind: "file", takesEffect: "start", default: "" },
+    meaning: "File whose first line is the passphrase of all backups. It encrypts them and reads them.",
+  },
+  tools: {
+    ...{ group: "agents", kind: ["full", "light", "outcome"], takesEffect: "session", default: "full" },
+    meaning:
+      "Tools that an agent sees. light has the eight that matter, with short schemas. outcome has the seven of memory that learns from outcomes. Over HTTP /mcp?tools=light does the same.",
+  },
+  "wake-up": {
+    ...{ group: "agents", kind: "switch", takesEffect: "session", default: "on" },
+    meaning: "off: an agent's new session gets no text of the palace.",
+  },
+  "wake-up-wing": {
+    ...{ group: "agents", kind: "text", takesEffect: "session", default: "" },
+    meaning: "Wing that the wake-up text is taken from. Without it, the whole palace.",
+  },
+  "wake-up-bytes": {
+    ...{ group: "agents", kind: { from: 512, to: 65_536, isWhole: true }, takesEffect: "session", default: "4096" },
+    meaning: "Bytes that an injected text may have, its fence included.",
+  },
+  recall: {
+    ...{ group: "agents", kind: "switch", takesEffect: "next", default: "off" },
+    meaning: "on: each prompt in Claude Code is searched for, and the agent sees the three best drawers beside it.",
+  },
+  "hooks-auto-save": {
+    ...{ group: "agents", kind: "switch", takesEffect: "next", default: "on" },
+    meaning:
+      "off: `mempalace hook run` does nothing and `palace hook` files no session. on: hooks.auto_save of MemPalace's config.json decides.",
+  },
+  "mcp-timeout-ms": {
+    ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "60000" },
+    meaning: "pi extension: time a tool call gets, ms. The extension then starts its MCP server again. 0: no limit.",
+  },
+  "mcp-init-timeout-ms": {
+    ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "300000" },
+    meaning: "pi extension: time the MCP server's handshake gets, ms. No turn waits for it. 0: no limit.",
+  },
+  "mcp-max-respawns": {
+    ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "2" },
+    meaning: "pi extension: how often in a row a failing MCP server is started again.",
+  },
+  "mcp-respawn-backoff-ms": {
+    ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "1000" },
+    meaning: "pi extension: wait before the first of these starts, ms. It doubles with each.",
+  },
+  outcomes: {
+    ...{ group: "learning", kind: ["off", "on", "project"], takesEffect: "session", default: "off" },
+    meaning:
+      "on: memory learns from outcomes (docs/explanation/learning.md). The agent sees what fits each prompt and is asked what came of it, and its tools include the seven of that memory. project: the same without memories of other projects.",
+  },
+  "judge-url": {
+    ...{ group: "learning", kind: "url", takesEffect: "next", default: "" },
+    meaning:
+      "Address of a model that judges exchanges the agent has not scored: OpenAI's Chat Completions without its end, http://127.0.0.1:11434/v1. It needs outcomes and judge-model. Without it nothing is sent anywhere.",
+  },
+  "judge-model": {
+    ...{ group: "learning", kind: "text", takesEffect: "next", default: "" },
+    meaning: "Name of that model.",
+  },
+  "max-chunks-per-file": {
+    ...{ group: "mining", kind: { from: 0, isWhole: true }, takesEffect: "next", default: "50000" },
+    meaning: "Most drawers that one mined file may become. A larger file is skipped. 0: no limit.",
+  },
+  "topic-tunnel-min-count": {
+    ...{ group: "mining", kind: { from: 1, isWhole: true }, takesEffect: "start" },
+    default: "topic_tunnel_min_count of MemPalace's config.json, else 1",
+    meaning: "Topics that two wings must share before a mine joins them.",
+  },
+  "kg-hallway-min-count": {
+    ...{ group: "mining", kind: { from: 1, isWhole: true }, takesEffect: "start" },
+    default: "hallway_min_count of MemPalace's config.json, else 2",
+    meaning: "Drawers that two names must share before a mine joins them.",
+  },
+  "entity-languages": {
+    ...{ group: "mining", kind: "words", takesEffect: "start" },
+    default: "entity_languages of MemPalace's config.json, else en",
+    meaning: "Languages of the names that drawers are tagged with.",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingKey = keyof typeof SETTINGS;
+export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
+
+type Snake<T extends string> = T extends `${infer Head}-${infer Tail}` ? `${Head}_${Snake<Tail>}` : T;
+/** The environment variable of a key. */
+export type SettingVariable = `MEMPALACE_${Uppercase<Snake<SettingKey>>}`;
+
+export function variableOf(key: SettingKey): SettingVariable {
+  return `MEMPALACE_${key.toUpperCase().replaceAll("-", "_")}` as SettingVariable;
+}
+
+export function isSettingKey(text: string): text is SettingKey {
+  return Object.hasOwn(SETTINGS, text);
+}
+
+/** Describes the values that a key takes. */
+export function kindText(kind: Kind): string {
+  if (typeof kind === "string") return KIND_TEXTS[kind];
+  if (!("from" in kind)) return kind.join(", ").replace(/, (?=[^,]*$)/, " or ");
+  const what = kind.isWhole === true ? "a whole number" : "a number";
+  return kind.to === undefined ? `${what} from ${kind.from} on` : `${what} from ${kind.from} to ${kind.to}`;
+}
+
+const KIND_TEXTS = {
+  text: "a text",
+  switch: "on or off",
+  folder: "the absolute path of a folder",
+  file: "the absolute path of a file",
+  folders: "absolute paths of folders, with colons between them or as a JSON array",
+  words: "words, with commas between them or as a JSON array",
+  url: "an http or https address without a password in it",
+  address: "tcp://HOST:PORT or off",
+  port: "a port, on or off",
+} as const satisfies Record<Extract<Kind, string>, string>;

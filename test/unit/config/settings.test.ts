@@ -1,0 +1,127 @@
+/** The settings file: the environment wins over it, a value that cannot be used is a fault that names file and key. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Config, faultsWith, loadConfig } from "../../../src/config/config.ts";
+import type { Env } from "../../../src/config/env.ts";
+import { harnessEnv } from "../../../src/config/harness-env.ts";
+import { readHarness } from "../../../src/config/harness.ts";
+import { assertSettings } from "../../../src/config/settings.ts";
+import { SETTING_KEYS, SETTINGS } from "../../../src/config/settings-table.ts";
+import { asText, asVariable, parseValue } from "../../../src/config/settings-value.ts";
+
+let home: string;
+let file: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "settings-"));
+  mkdirSync(join(home, ".mempalace"));
+  file = join(home, ".mempalace/settings.json");
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function load(content: unknown, env: Env = {}): Config {
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return loadConfig({ HOME: home, ...env });
+}
+
+test("comments, trailing commas, a byte order mark and values as text are read", () => {
+  const config = load(`\uFEFF// mine
+  {
+    "model-dir": "~/m,} //x", /* "offline": true, */
+    "offline": "yes",
+    "idle-exit-minutes": "0",
+    "mine-roots": ["/a", "~/b",],
+    "allowed-hosts": "x, y",
+    "hooks-auto-save": false,
+  }`);
+  expect(config.settings.faults).toEqual([]);
+  expect(config).toMatchObject({
+    model: { dir: `${home}/m,} /x`, offline: true },
+    ...{ idleExitMs: 0, mineRoots: ["/a", `${home}/b`], allowedHosts: ["x", "y"], hooks: { autoSave: false } },
+  });
+});
+
+test("the environment wins over the file, and each value names its source", () => {
+  const env = { MEMPALACE_MODEL_DIR: "/env", MEMPALACE_OFFLINE: " ", MEMPAL_ENTITY_LANGUAGES: "de" };
+  const config = load({ "model-dir": "/file", offline: true, "entity-languages": ["fr"] }, env);
+  expect(config.model).toMatchObject({ dir: "/env", offline: true });
+  expect(config.filing().languages).toEqual(["de"]);
+  expect(config.settings.told()).toMatchObject([
+    { key: "model-dir", value: "/env", source: "environment", variable: "MEMPALACE_MODEL_DIR" },
+    { key: "offline", value: "on", source: "file" },
+    { key: "entity-languages", value: "de", source: "environment", variable: "MEMPAL_ENTITY_LANGUAGES" },
+  ]);
+});
+
+test.each([
+  ["idle-exit-minutes", -1],
+  ["audit-days", 3],
+  ["redact", "nope"],
+  ["model-dir", "models"],
+  ["listen", "everywhere"],
+  ["outcome-port", 70_000],
+  ["offline", 7],
+  ["chroma-url", "http://me:secret@host"],
+  ["mine-roots", ["/a", 1]],
+])("%s cannot be %j: a broker refuses it by file and key, and others go on without it", (key, value) => {
+  const { settings } = load({ [key]: value, "log-level": "warn" });
+  expect(settings.faults).toMatchObject([
+    { kind: "value", key, hint: expect.stringContaining(`palace config set ${key}`) },
+  ]);
+  expect(settings.faults[0]?.message).toContain(`${file}: ${key} is `);
+  expect(() => assertSettings(settings)).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
+  expect(settings.told().map((one) => one.key)).toEqual(["log-level"]);
+});
+
+test("an unknown key is a warning that names it, and a secret is not read", () => {
+  const config = load({ "of-a-newer-version": 1, token: "t0p", $schema: "x" });
+  expect(config.settings.faults).toMatchObject([
+    { kind: "unknown", key: "of-a-newer-version", message: expect.stringContaining(file) },
+    { kind: "unknown", key: "token", hint: expect.stringContaining("MEMPALACE_TOKEN_FILE") },
+  ]);
+  expect(() => assertSettings(config.settings)).not.toThrow();
+  expect(config.token()).toBeUndefined();
+});
+
+test.each(["[]", "{", '"x"', '{"offline" true}'])("a file with %s in it is refused as a whole, by its name", (text) => {
+  const { settings } = load(text);
+  expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
+  expect(() => assertSettings(settings)).toThrow(file);
+});
+
+test("an empty file, or none, sets nothing", () => {
+  expect(load("").settings).toMatchObject({ faults: [], file: { isThere: true } });
+  rmSync(file);
+  expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
+});
+
+test("a door of the file is not remembered as one of the environment, and off shuts a remembered one", () => {
+  const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
+  expect(listen).toBeUndefined();
+  expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });
+});
+
+test("extensions and hooks read the file of their palace", () => {
+  load({ outcomes: true, "wake-up": false, "judge-url": "http://127.0.0.1:1/v1", "judge-model": "m" });
+  expect(readHarness(harnessEnv({ HOME: home }))).toMatchObject({
+    ...{ outcomes: "on", wakeUp: false, judge: { url: "http://127.0.0.1:1/v1", model: "m" } },
+  });
+  expect(readHarness(harnessEnv({ HOME: home, MEMPALACE_OUTCOMES: "off" })).outcomes).toBe("off");
+  expect(readHarness(harnessEnv({ HOME: home }, "/another/palace")).wakeUp).toBe(true);
+});
+
+test("each kind's value is the same after a way through text and through its variable", () => {
+  const values = { number: 600, switch: false, folders: ["/a", "/b"], words: ["a", "b"], url: "http://h/", port: 1 };
+  const usual: Record<string, unknown> = { ...values, text: "x", folder: "/f", file: "/f", address: "off" };
+  for (const key of SETTING_KEYS) {
+    const { kind } = SETTINGS[key];
+    const sample = typeof kind === "string" ? usual[kind] : "from" in kind ? 600 : kind[0];
+    const value = parseValue(kind, sample, home);
+    expect(value, key).toEqual(sample);
+    if (value === undefined) continue;
+    expect(parseValue(kind, asText(kind, value), home), key).toEqual(value);
+    expect(parseValue(kind, asVariable(kind, value), home), key).toEqual(value);
+    expect(faultsWith(loadConfig({ HOME: home }), key, value), key).toEqual([]);
+  }
+});
