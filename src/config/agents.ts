@@ -2,6 +2,7 @@
 import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
+import { piFolder } from "./pi-folder.ts";
 
 export type AgentPlaces = Readonly<{
   /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
@@ -25,7 +26,7 @@ export function agentPlaces(env: Env): AgentPlaces {
     claudeFile: join(moved ?? user, ".claude.json"),
     claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
-    piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? join(user, ".pi/agent"),
+    piDir: piFolder(env, user),
     programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),
   });
 }

@@ -1,8 +1,9 @@
 /**
  * Reads the variables of code that runs inside or beside an agent. An invalid value counts as not set: it must not break an
- * agent. Imports only env.ts, because it is part of the files that are copied into agents' folders.
+ * agent. Imports only env.ts and pi-folder.ts, because it is part of the files that are copied into agents' folders.
  */
 import { type Env, readVariable, type VariableName } from "./env.ts";
+import { piFolder } from "./pi-folder.ts";
 
 /** The address of OpenAI's Chat Completions without its end, and a model there. */
 export type JudgeSettings = Readonly<{ url: string; model: string; key: string | undefined }>;
@@ -53,7 +54,7 @@ export function readHarness(env: Env): HarnessSettings {
     respawnsMax: number(env, "MEMPALACE_MCP_MAX_RESPAWNS", 2),
     respawnBackoffMs: number(env, "MEMPALACE_MCP_RESPAWN_BACKOFF_MS", 1_000),
     isDebug: isWord(env, "MEMPALACE_EXT_DEBUG", ["1", "true", "yes", "on"]),
-    piDir: readVariable(env, "PI_CODING_AGENT_DIR") ?? `${readVariable(env, "HOME") ?? ""}/.pi/agent`,
+    piDir: piFolder(env, readVariable(env, "HOME") ?? ""),
   });
 }
 

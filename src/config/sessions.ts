@@ -5,6 +5,7 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
+import { piFolder } from "./pi-folder.ts";
 
 /** Sessions with fewer messages are left out unless somebody says otherwise. */
 export const MESSAGES_MIN = 3;
@@ -18,6 +19,6 @@ export function sessionPlaces(env: Env): SessionPlaces {
   return Object.freeze({
     opencodeDatabase: isAbsolute(database) ? database : join(data, database),
     claudeCodeDir: join(readVariable(env, "CLAUDE_CONFIG_DIR") ?? join(user, ".claude"), "projects"),
-    piDir: join(readVariable(env, "PI_CODING_AGENT_DIR") ?? join(user, ".pi/agent"), "sessions"),
+    piDir: join(piFolder(env, user), "sessions"),
   });
 }

@@ -3,7 +3,7 @@
  * by install.ts and detect.ts.
  */
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { AgentPlaces } from "../config/agents.ts";
 import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hooks.ts";
 import { contentOf } from "./files.ts";
@@ -80,6 +80,22 @@ export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[
   const now = opencodeFile(places);
   const both = ["opencode.json", "opencode.jsonc"].map((name) => join(places.opencodeDir, name));
   return both.filter((path) => path !== now).map((path) => opencodeRow(path, launch));
+}
+
+function folderOf(agent: AgentName, places: AgentPlaces): string {
+  return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
+}
+
+/** True for a file of the profile that the places name: an agent may have several folders of settings. */
+export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
+  const folder = folderOf(agent, places);
+  return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);
+}
+
+/** Returns the folders of settings that these files belong to. */
+export function profilesOf(agent: AgentName, paths: readonly string[]): string[] {
+  const ends = { "claude-code": /\/settings\.json$/, opencode: /\/opencode\.jsonc?$/, pi: /\/mcp\.json$/ }[agent];
+  return [...new Set(paths.filter((path) => ends.test(path)).map((path) => dirname(path)))];
 }
 
 function claudeRows({ places, launch }: RowParts): Row[] {

@@ -32,15 +32,19 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   } catch (error) {
     for (const change of done.reverse()) putBack(change);
     if (former !== undefined) state.write(agent, former);
-    else if (plan.record !== undefined) removeFolders(plan.folders);
+    else if (!plan.leaves) removeFolders(plan.folders);
     if (former === undefined) state.forget(agent);
     throw error;
   }
-  if (plan.record === undefined) {
+  if (plan.leaves) {
     if (former !== undefined) for (const change of plan.changes) removeBackups(change);
     removeFolders(plan.folders);
     faultPoint("install.step");
-    state.forget(agent);
+    if (plan.record === undefined) state.forget(agent);
+    else {
+      state.write(agent, plan.record);
+      state.removeUnnamed();
+    }
   }
   return { backups };
 }
@@ -52,7 +56,7 @@ function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRe
     state.keep(original);
   }
   faultPoint("install.step");
-  const record = plan.record ?? (former === undefined ? undefined : { ...former, pid: process.pid });
+  const record = plan.leaves ? former && { ...former, pid: process.pid } : plan.record;
   if (record !== undefined) state.write(agent, record);
 }
 

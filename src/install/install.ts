@@ -3,7 +3,7 @@
  * folder, imported by the verbs install, uninstall and agents.
  */
 import type { AgentPlaces } from "../config/agents.ts";
-import { type AgentName, formerRows, type Launch, rowsOf } from "./agent-files.ts";
+import { type AgentName, formerRows, isOfProfile, type Launch, profilesOf, rowsOf } from "./agent-files.ts";
 import { apply, ChangedMeanwhile } from "./apply.ts";
 import { type Change, type Plan, planInstall, planUninstall } from "./plan.ts";
 import { InstallState } from "./record.ts";
@@ -16,7 +16,8 @@ export type Parts = {
   stateDir: string;
 };
 
-export type Outcome = { changes: Change[]; backups: ReadonlyMap<string, string> };
+/** `elsewhere` lists the folders of the agent's other profiles that stay wired. */
+export type Outcome = { changes: Change[]; backups: ReadonlyMap<string, string>; elsewhere: string[] };
 export type Wiring = "wired" | "drifted" | "not wired";
 
 /** Bounds the plans for an agent that writes its settings again and again. */
@@ -32,22 +33,26 @@ export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outc
   );
 }
 
-/** Errors: as install. */
+/** Takes us out of the profile in question; the agent's other profiles stay as they are. Errors: as install. */
 export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
-  return carryOut(agent, parts, isDryRun, (state) =>
-    planUninstall([...rowsOf(agent, parts), ...formerRows(agent, parts)], { state, record: state.read(agent) }),
-  );
+  const rows = [...rowsOf(agent, parts), ...formerRows(agent, parts)];
+  const isHere = (path: string): boolean => isOfProfile(agent, parts.places, path);
+  return carryOut(agent, parts, isDryRun, (state) => planUninstall(rows, { state, record: state.read(agent) }, isHere));
 }
 
 function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (state: InstallState) => Plan): Outcome {
   const state = new InstallState(parts.stateDir);
-  if (isDryRun) return { changes: plan(state).changes, backups: new Map() };
+  const outcome = ({ changes, record, leaves }: Plan, backups: Outcome["backups"]): Outcome => ({
+    ...{ changes, backups },
+    elsewhere: leaves ? profilesOf(agent, record?.files.map(({ path }) => path) ?? []) : [],
+  });
+  if (isDryRun) return outcome(plan(state), new Map());
   const release = state.lock();
   try {
     for (let left = TRIES; ; left -= 1)
       try {
         const planned = plan(state);
-        return { changes: planned.changes, ...apply(agent, planned, state, Date.now()) };
+        return outcome(planned, apply(agent, planned, state, Date.now()).backups);
       } catch (error) {
         if (!(error instanceof ChangedMeanwhile) || left <= 1) throw error;
       }

@@ -28,8 +28,17 @@ export type Change = {
   isOurs: boolean;
 };
 
-/** `record` is undefined when nothing of ours remains. `originals` must be saved before anything is written. */
-export type Plan = { changes: Change[]; record: AgentRecord | undefined; originals: Buffer[]; folders: string[] };
+/**
+ * `record` is undefined when nothing of ours remains. `originals` must be saved before anything is written. `leaves` is true for
+ * an uninstall.
+ */
+export type Plan = {
+  changes: Change[];
+  record: AgentRecord | undefined;
+  originals: Buffer[];
+  folders: string[];
+  leaves: boolean;
+};
 
 type Known = { state: InstallState; record: AgentRecord | undefined };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
@@ -46,7 +55,8 @@ export function planInstall(rows: readonly Row[], known: Known): Plan {
   const made = writes.flatMap(({ kind, target }) => missingFolders(kind === "folder" ? `${target}/.` : target));
   const folders = [...new Set([...(known.record?.folders ?? []), ...made])];
   const originals = steps.flatMap(({ original }) => original ?? []);
-  return { changes, record: { version: 1, pid: process.pid, files: [...files.values()], folders }, originals, folders };
+  const record: AgentRecord = { version: 1, pid: process.pid, files: [...files.values()], folders };
+  return { changes, record, originals, folders, leaves: false };
 }
 
 function installStep(row: Row, known: Known): Step {
@@ -121,16 +131,24 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
   return { next: content, base: current, isKnown: recorded !== undefined, before, isOurs };
 }
 
-/** Errors: as planInstall. `rows` lists every file that may hold something of ours. */
-export function planUninstall(rows: readonly Row[], known: Known): Plan {
+/**
+ * Errors: as planInstall. `rows` lists every file that may hold something of ours. `isHere` tells this profile's files from those
+ * of the agent's other profiles, which stay wired.
+ */
+export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {
   const paths = new Set(rows.map(({ path }) => path));
-  const recorded = (known.record?.files ?? []).filter(({ path }) => !paths.has(path));
+  const all = known.record?.files ?? [];
+  const recorded = all.filter(({ path }) => !paths.has(path) && isHere(path));
+  const elsewhere = all.filter(({ path }) => !paths.has(path) && !isHere(path));
+  const folders = (known.record?.folders ?? []).filter((path) => elsewhere.length === 0 || isHere(path));
   const changes = [
     ...rows.flatMap((row) => uninstallRow(row, known) ?? []),
     ...recorded.map((file) => takeBack(file.path, undefined, file, known)),
   ];
   for (const { target, action } of changes) if (["write", "remove"].includes(action)) assertWritable(target);
-  return { changes, record: undefined, originals: [], folders: known.record?.folders ?? [] };
+  const others = (known.record?.folders ?? []).filter((path) => !folders.includes(path));
+  const record: AgentRecord = { version: 1, pid: process.pid, files: elsewhere, folders: others };
+  return { changes, record: elsewhere.length === 0 ? undefined : record, originals: [], folders, leaves: true };
 }
 
 function uninstallRow(row: Row, known: Known): Change | undefined {

@@ -73,9 +73,13 @@ export class InstallState {
     this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
   }
 
-  /** Removes the agent's record, and originals that no other agent's record names. */
   forget(agent: string): void {
     rmSync(this.#file(agent), { force: true });
+    this.removeUnnamed();
+  }
+
+  /** Removes originals that no record names. */
+  removeUnnamed(): void {
     const folder = join(this.#folder, "originals");
     if (!existsSync(folder)) return;
     const agents = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));

@@ -178,6 +178,15 @@ test("pi shows its model both memories where the seed's bridge is beside ours", 
   await expectOursAlone("pi");
 });
 
+test("pi finds its folder by a tilde, and its model sees each of our tools once", async () => {
+  cpSync(join(home.palace.home, ".pi/agent"), join(home.palace.home, ".pi-work"), { recursive: true });
+  const run = runOf("pi", "Say hello", url);
+  await home.start("pi", { ...run, env: { ...run.env, PI_CODING_AGENT_DIR: "~/.pi-work" } });
+  const { tools } = (await (await fetch(`${url}/seen`)).json()) as Seen;
+  const ours = (tools[MODEL_OF.pi] ?? []).filter(({ name }) => name.endsWith("mempalace_search"));
+  expect(ours.map(({ name }) => name)).toEqual([ourTool("pi")]);
+});
+
 test("opencode tells its model everything twice where plugin/ is beside plugins/, and takes a project's server before ours", async () => {
   const folder = join(home.palace.home, ".config/opencode");
   cpSync(join(folder, "plugins"), join(folder, "plugin"), { recursive: true });

@@ -5,7 +5,7 @@ import type { Outcome, Parts } from "../../install/install.ts";
 import type { Rival } from "../../install/rivals/rival.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Output } from "../terminal/output.ts";
-import { noticeRivals, outcomeDocument, printOutcome, willChange } from "./wiring.ts";
+import { noticeProfiles, noticeRivals, outcomeDocument, printOutcome, willChange } from "./wiring.ts";
 
 type Job = {
   /** `all`: those that `isMeant` says. */
@@ -39,6 +39,7 @@ export function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, p
       out.text(`${agent}: ${hasChanges && isDryRun ? words.planned : said}`);
       printOutcome(out, outcome, isDryRun);
       noticeRivals(out, agent, beside);
+      noticeProfiles(out, agent, outcome.elsewhere);
       if (program === undefined && words.absent !== undefined) out.notice(`${agent}: ${words.absent}`);
     } catch (error) {
       if (!(error instanceof PalaceError) || name !== "all") throw error;

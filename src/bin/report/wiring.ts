@@ -1,5 +1,5 @@
 /** What install, uninstall and agents share: how agents start us from here, and what was done as lines. Imported by these verbs. */
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";
 import { AGENTS, type AgentName } from "../../install/agent-files.ts";
@@ -9,6 +9,7 @@ import { CLIENTS } from "../../install/paste.ts";
 import type { Change } from "../../install/plan.ts";
 import type { Rival } from "../../install/rivals/rival.ts";
 import { armFault } from "../../platform/fault.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../terminal/nearest.ts";
@@ -60,6 +61,22 @@ export function printOutcome(out: Output, { changes, backups }: Outcome, isDryRu
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
 }
 
+/** Names the profiles of an agent that an uninstall leaves wired, each with the command that takes us out of it. */
+export function noticeProfiles(out: Output, agent: AgentName, folders: readonly string[]): void {
+  for (const folder of folders) {
+    out.notice(`${agent}: another profile stays wired: ${folder}`);
+    out.notice(`  ${profileOf(agent, folder)} ${out.spelled(`palace install remove ${agent}`)}`);
+  }
+}
+
+/** Returns what a shell puts before a command to have it work in that profile. */
+function profileOf(agent: AgentName, folder: string): string {
+  if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
+  if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;
+  // The usual profile has its servers beside its folder, where the variable would not look.
+  return basename(folder) === ".claude" ? "env -u CLAUDE_CONFIG_DIR" : `CLAUDE_CONFIG_DIR=${quoted(folder)}`;
+}
+
 const RIVALS_SHOWN_MAX = 10;
 
 /** Says what an agent prefers to our wiring or runs beside it, and how to take that out. */
@@ -73,7 +90,7 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
 }
 
 /** As a program gets it. */
-export function outcomeDocument({ changes, backups }: Outcome, isDryRun: boolean): Record<string, unknown> {
+export function outcomeDocument({ changes, backups, elsewhere }: Outcome, isDryRun: boolean): Record<string, unknown> {
   const files = changes.map(({ path, action, note }) => ({
     ...{ path, action },
     ...(note === undefined ? {} : { note }),
@@ -82,6 +99,7 @@ export function outcomeDocument({ changes, backups }: Outcome, isDryRun: boolean
   return {
     changed: files.some(({ action }) => willChange(action)),
     files,
+    ...(elsewhere.length > 0 ? { stillWired: elsewhere } : {}),
     ...(isDryRun ? { diff: diffOf(changes) } : {}),
   };
 }

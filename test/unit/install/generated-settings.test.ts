@@ -17,9 +17,10 @@ import { parse } from "jsonc-parser";
 import { expect, test } from "vitest";
 import { AGENTS, type AgentName, configFile } from "../../../src/install/agent-files.ts";
 import { Draft } from "../../../src/install/draft.ts";
-import { install, type Parts, uninstall, wiringOf } from "../../../src/install/install.ts";
+import { install, uninstall, wiringOf } from "../../../src/install/install.ts";
 import { unwire, type Want, wire } from "../../../src/install/want.ts";
 import { Chance, settings } from "./settings.ts";
+import { partsIn } from "./parts.ts";
 
 const TEXTS = 1_500;
 const FILES = 510;
@@ -143,21 +144,6 @@ function tryFile(home: string, seed: number): void {
   expect(snapshot(home), why).toEqual(wired);
   uninstall(agent, parts, false);
   expect(snapshot(home), why).toEqual(before);
-}
-
-function partsIn(home: string): Parts {
-  return {
-    places: {
-      ...{
-        claudeDir: join(home, ".claude"),
-        claudeFile: join(home, ".claude.json"),
-        claudeManagedDir: join(home, "etc"),
-      },
-      ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [] },
-    },
-    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
-    ...{ shipped: join(home, "none"), stateDir: join(home, "state") },
-  };
 }
 
 /** Path, content and mode of everything but our own state. */

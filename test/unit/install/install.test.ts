@@ -14,11 +14,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { AGENTS } from "../../../src/install/agent-files.ts";
 import { findAgent } from "../../../src/install/detect.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../src/install/install.ts";
-import { launchOf } from "../../../src/install/launch.ts";
 import { InstallState } from "../../../src/install/record.ts";
+import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
@@ -27,18 +26,7 @@ const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempala
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-wire-"));
-  parts = {
-    places: {
-      ...{
-        claudeDir: join(home, ".claude"),
-        claudeFile: join(home, ".claude.json"),
-        claudeManagedDir: join(home, "etc"),
-      },
-      ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [join(home, "bin")] },
-    },
-    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
-    ...{ shipped: join(home, "package"), stateDir: join(home, "state") },
-  };
+  parts = partsIn(home);
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -335,38 +323,6 @@ test.each([
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }));
   install("claude-code", parts, false);
   expect(JSON.parse(read(".claude/settings.json")).hooks.Stop).toHaveLength(1);
-});
-
-test("an install is started by the whole paths of its Node and its file, and has drifted once either is another", () => {
-  const root = join(home, "lib/palace-devbox");
-  put("nvm/v24/bin/node", "");
-  put("brew/Cellar/node/bin/node", "");
-  mkdirSync(join(home, "brew/bin"));
-  symlinkSync("../Cellar/node/bin/node", join(home, "brew/bin/node"));
-  const folders = [join(home, "nowhere"), join(home, "brew/bin")];
-  const launch = (node: string): Parts["launch"] => launchOf({ root, node: join(home, node), folders, palace: [] });
-  const shim = join(root, "dist/bin/mp-shim.cjs");
-  const palace = join(root, "dist/bin/palace.js");
-  expect(launch("brew/Cellar/node/bin/node")).toEqual({
-    shim: [join(home, "brew/bin/node"), shim],
-    hook: `${join(home, "brew/bin/node")} ${palace} hook claude-code || :`,
-    extension: [join(home, "brew/bin/node"), palace, "hook"],
-  });
-  const old = { ...parts, launch: launch("nvm/v24/bin/node") };
-  expect(old.launch.shim).toEqual([join(home, "nvm/v24/bin/node"), shim]);
-  const now = { ...parts, launch: launch("brew/Cellar/node/bin/node") };
-  for (const agent of AGENTS) {
-    install(agent, old, false);
-    expect([wiringOf(agent, old), wiringOf(agent, now)], agent).toEqual(["wired", "drifted"]);
-    // Also without a record of ours.
-    rmSync(join(home, "state"), { recursive: true });
-    expect(wiringOf(agent, now), agent).toBe("drifted");
-    install(agent, now, false);
-    expect(
-      read(agent === "claude-code" ? ".claude.json" : `${agent}/${agent === "pi" ? "mcp" : agent}.json`),
-    ).not.toContain("nvm");
-  }
-  expect(read(".claude/settings.json").match(/palace\.js hook/g)).toHaveLength(5);
 });
 
 test("while one install is at work another one changes nothing and says so", () => {

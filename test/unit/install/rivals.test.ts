@@ -6,24 +6,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { AGENTS, type AgentName } from "../../../src/install/agent-files.ts";
 import { install, type Parts } from "../../../src/install/install.ts";
 import { RIVALS, rivalsOf } from "../../../src/install/rivals/rivals.ts";
+import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-rivals-"));
-  parts = {
-    places: {
-      ...{
-        claudeDir: join(home, ".claude"),
-        claudeFile: join(home, ".claude.json"),
-        claudeManagedDir: join(home, "etc"),
-      },
-      ...{ opencodeDir: join(home, "opencode"), piDir: join(home, "pi"), programFolders: [join(home, "bin")] },
-    },
-    launch: { shim: ["mempalace-mcp"], hook: "palace hook claude-code", extension: ["palace", "hook"] },
-    ...{ shipped: join(home, "package"), stateDir: join(home, "state") },
-  };
+  parts = partsIn(home);
   mkdirSync(join(home, "work/.git"), { recursive: true });
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
