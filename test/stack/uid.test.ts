@@ -1,7 +1,12 @@
-/** The compose stack as another uid than the image's: the workspace is its owner's, and what was remembered is kept. */
+/**
+ * The compose stack as another uid than the image's: the workspace is its owner's, and what was remembered is kept. The same stack shows
+ * that the box is a place to work in: its home, its tools, the certificates that it trusts and the ports that it publishes.
+ */
+import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   chownSync,
-  copyFileSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -11,12 +16,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
 import type { Engine } from "../../src/devbox/engine.ts";
 import { writeStackUser } from "../../src/devbox/user.ts";
+import { dockerName } from "../helpers/docker-run.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 const reason =
   engineMissing(process.env) ?? (process.getuid?.() === 0 ? undefined : "only root can make a foreign folder");
@@ -55,6 +63,40 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
+  test("the home is its owner's alone to write, and its first shell says how an agent gets a model", async () => {
+    await up(1000);
+    expect(await box("stat -c %a ~")).toBe("755");
+    const told = /No agent has a model yet[^]*\.env\.devbox[^]*palace devbox up[^]*opencode auth login/;
+    expect(await box("ANTHROPIC_API_KEY=key zsh -ic true")).not.toMatch(told);
+    expect(await box("zsh -ic true")).toMatch(told);
+    expect(await box("zsh -ic true")).not.toMatch(told);
+  });
+
+  test("a slim image has no compilers, and DEVBOX_PACKAGES adds packages of Debian to it", async () => {
+    const chosen = { DEVBOX_SLIM: "1", DEVBOX_PACKAGES: "bc" };
+    expect(JSON.parse(await stack.composeWith(chosen, "config", "--format", "json"))).toMatchObject({
+      services: { devbox: { build: { args: chosen } } },
+    });
+    const image = dockerName("slim");
+    const args = Object.entries(chosen).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
+    await execa("docker", ["build", "--file", "Dockerfile.base", "--target", "tools", "--tag", image, ...args, "."], {
+      cwd: ROOT,
+    });
+    try {
+      const { stdout } = await execa("docker", [
+        "run",
+        "--rm",
+        image,
+        "sh",
+        "-c",
+        "echo 6*7 | bc; command -v gcc g++ || echo none",
+      ]);
+      expect(stdout).toBe("42\nnone");
+    } finally {
+      await execa("docker", ["image", "rm", image]);
+    }
+  });
+
   test("a workspace of another uid is answered with what to type, in the log and in each shell", async () => {
     await up(1000);
     const told = /belongs to uid 1001\. This devbox works as uid 1000[^]*DEVBOX_UID=1001[^]*run --rm --build owner/;
@@ -83,7 +125,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   test("scripts/up writes the caller's uid down once, and never for a stack that has its volumes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
     try {
-      copyFileSync(join(ROOT, "docker-compose.yml"), join(folder, "docker-compose.yml"));
+      copyStack(folder);
       const write = (project: string): Promise<void> => {
         const env = { ...process.env, SUDO_UID: "1001", SUDO_GID: "1002", COMPOSE_PROJECT_NAME: project };
         return writeStackUser({ root: folder, env }, { log: () => {} });
@@ -108,7 +150,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
       const volume = { inspect: () => Promise.reject(Object.assign(new Error("no such volume"), { statusCode: 404 })) };
       const rootless = { info: () => Promise.resolve(info), getVolume: () => volume } as unknown as Engine;
       try {
-        copyFileSync(join(ROOT, "docker-compose.yml"), join(folder, "docker-compose.yml"));
+        copyStack(folder);
         const env = { ...process.env, SUDO_UID: uid, SUDO_GID: uid };
         await writeStackUser({ root: folder, env }, { log: () => {} }, rootless);
         expect(readFileSync(join(folder, ".env"), "utf8")).toBe("DEVBOX_UID=0\nDEVBOX_GID=0\n");
@@ -128,4 +170,85 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(JSON.parse(filed)).toBeDefined();
     await expectAtHome(1001, "developer");
   });
+
+  test("the box compiles C and C++, makes a Python environment, and takes a package of pip into the home", async () => {
+    const source = "#include <iostream>\nint main() { std::cout << 42; }\n";
+    writeFileSync(join(workspace, "answer.cpp"), source);
+    writeFileSync(join(workspace, "Makefile"), "/tmp/answer: answer.cpp\n\tg++ -o $@ $<\n");
+    expect(await box("make -s -C /workspace && /tmp/answer")).toBe("42");
+    expect(
+      await box(
+        "echo 'int main(void) { return 0; }' | gcc -x c -o /tmp/c - && /tmp/c && python3 -m venv /tmp/v && /tmp/v/bin/pip --version",
+      ),
+    ).toMatch(/^pip /);
+    expect(await box("pip install --dry-run --no-index --no-build-isolation /nowhere 2>&1 || true")).not.toContain(
+      "externally-managed",
+    );
+    for (const tool of ["gh", "tree", "unzip", "pip"]) expect(await box(`command -v ${tool}`)).toContain(tool);
+  });
+
+  test("git, curl, pip and Node in the box trust EXTRA_CA_CERTS, and this machine reaches a port of DEVBOX_PORTS", async () => {
+    const port = String(await freePort());
+    writeAuthority(workspace);
+    writeFileSync(join(workspace, "https.cjs"), HTTPS_SERVER);
+    const [EXTRA_CA_CERTS, user] = [join(workspace, "ca.pem"), { DEVBOX_UID: "1001", DEVBOX_GID: "1001" }];
+    await stack.composeWith({ ...user, EXTRA_CA_CERTS, DEVBOX_PORTS: port }, "up", "--detach", "--wait", "devbox");
+    await box(`node /workspace/https.cjs ${port} > /tmp/https.log 2>&1 &`);
+    const address = `https://localhost:${port}`;
+    await box(`curl --silent --fail --insecure --retry 60 --retry-delay 1 --retry-connrefused ${address}`);
+    // Without a shell between, as an agent's own programs are started by `docker exec`.
+    const asked = async (...command: string[]): Promise<string> => {
+      const { stdout, stderr } = await stack.exec("devbox", 1, ...command);
+      return stdout + stderr;
+    };
+    expect(await asked("curl", "--silent", "--show-error", address)).toContain("refs/heads/trusted");
+    expect(await asked("git", "ls-remote", address)).toContain("refs/heads/trusted");
+    expect(await asked("node", "-e", `fetch("${address}").then(async (r) => console.log(await r.text()))`)).toContain(
+      "trusted",
+    );
+    const opened = `import urllib.request as web; print(web.urlopen("${address}").read())`;
+    expect(await asked("python3", "-c", opened)).toContain("refs/heads/trusted");
+    expect(await asked("pip", "download", "--retries", "0", "--index-url", address, "nothing")).not.toContain("SSL");
+    expect(await box("cat /tmp/https.log")).toContain("pip/");
+    const reached = await execa("curl", ["--silent", "--cacert", EXTRA_CA_CERTS, address]);
+    expect(reached.stdout).toContain("refs/heads/trusted");
+  });
 });
+
+/** Copies the files that compose reads. */
+function copyStack(folder: string): void {
+  for (const name of ["docker-compose.yml", "scripts/ports.yml"]) cpSync(join(ROOT, name), join(folder, name));
+}
+
+/** Answers everything as a Git repository with one branch, and prints who asked. */
+const HTTPS_SERVER = `
+const { readFileSync } = require("node:fs");
+const [key, cert] = ["key.pem", "cert.pem"].map((name) => readFileSync("/workspace/" + name));
+require("node:https").createServer({ key, cert }, ({ url, headers }, response) => {
+  console.log(headers["user-agent"]);
+  response.end(url.endsWith("/HEAD") ? "ref: refs/heads/trusted\\n" : "1".repeat(40) + "\\trefs/heads/trusted\\n");
+}).listen(Number(process.argv[2]));
+`;
+
+/** Writes a CA that nobody knows, and a certificate of it for localhost. */
+function writeAuthority(folder: string): void {
+  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"];
+  const openssl = (...args: string[]): unknown =>
+    execFileSync("openssl", [...made, ...args], { cwd: folder, stdio: "pipe" });
+  openssl("-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=a proxy", "-addext", "keyUsage=critical,keyCertSign");
+  const leaf = ["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=DNS:localhost"];
+  openssl(
+    "-keyout",
+    "key.pem",
+    "-out",
+    "cert.pem",
+    "-subj",
+    "/CN=localhost",
+    "-CA",
+    "ca.pem",
+    "-CAkey",
+    "ca.key",
+    ...leaf,
+  );
+  for (const name of ["key.pem", "cert.pem", "ca.pem"]) chmodSync(join(folder, name), 0o644);
+}

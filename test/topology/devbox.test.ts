@@ -10,6 +10,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
+import { quoted } from "../../src/platform/shell-word.ts";
 import { STEPS } from "../../src/devbox/recreate/job.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
 
@@ -159,6 +160,43 @@ describe.skipIf(reason)("palace devbox", () => {
     expect((await run(other, ["recreate"])).stderr).toContain(clone);
     expect((await run(other, ["down", "--volumes", "--yes", project])).code).toBe(2);
     expect(await status()).toMatchObject({ up: true, madeFrom: null });
+  });
+
+  test("a second shell has a window and a size of its own, and tmux knows what the terminals can do", async () => {
+    const screens = async (): Promise<string> => {
+      const { stdout } = await run(clone, ["shell", "--", "tmux", "list-windows", "-a", "-F", "#S:#I #{window_width}"]);
+      return stdout;
+    };
+    const open = (columns: number) => {
+      const command = [process.execPath, join(clone, "src/bin/palace.ts"), "devbox", "shell"].map(quoted).join(" ");
+      const terminal = { ...env({}), TERM: "xterm-256color", COLORTERM: "truecolor" };
+      const script = `stty cols ${columns} rows 30; exec ${command}`;
+      return execa("script", ["-qec", script, "/dev/null"], { env: terminal, cwd: clone, reject: false });
+    };
+    const first = open(100);
+    await expect.poll(screens).toBe("main:0 100");
+    const second = open(60);
+    await expect.poll(screens).toMatch(/^main:0 100\nmain:1 60\nmain-\d+:0 100\nmain-\d+:1 60$/);
+    second.stdin.write("echo typed in the second: $COLORTERM $HOST\r");
+    const shown = (window: number): Promise<string> => box(`tmux capture-pane -p -t =main:${window}`);
+    await expect.poll(() => shown(1)).toContain("typed in the second: truecolor devbox");
+    expect(await shown(0)).not.toContain("typed");
+    const set =
+      "tmux list-clients -F '#{client_termfeatures}'; tmux display -p -t =main: '#{history_limit} #{mouse} #{focus-events}'";
+    expect(await box(`${set}; tmux show -s extended-keys; tmux show -s extended-keys-format`)).toMatch(
+      /extkeys.*RGB.*\n.*extkeys.*RGB.*\n50000 1 1\nextended-keys on\nextended-keys-format csi-u$/,
+    );
+    second.stdin.write("exit\r");
+    expect(await second).toMatchObject({ exitCode: 0 });
+    expect(await screens()).toBe("main:0 100");
+    // A terminal that is closed leaves the session as it is, for the next shell.
+    first.kill("SIGKILL");
+    await first;
+    await expect.poll(() => box("tmux list-clients")).toBe("");
+    const third = open(80);
+    await expect.poll(screens).toBe("main:0 80");
+    third.stdin.write("exit\r");
+    expect(await third).toMatchObject({ exitCode: 0 });
   });
 
   test("shell runs a command without a terminal, hands its exit code on, and says what to type where there is nothing to run", async () => {
