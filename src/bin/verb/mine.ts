@@ -1,5 +1,8 @@
-/** `palace mine KIND …`: runs the feeder of that kind. */
+/** `palace mine PATH`, `palace mine KIND …`: runs the feeder of that kind; a path alone means documents. */
+import { statSync } from "node:fs";
+import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../verb.ts";
 
 /** Only the file of the given kind is loaded. */
@@ -17,10 +20,13 @@ export function hasKind(name: string): boolean {
   return Object.hasOwn(KINDS, name);
 }
 
-const USAGE = `palace mine projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR [options]
+const OTHER_KINDS =
+  "documents only; all text and code: palace mine projects DIR, office files: formats DIR, conversations: convos DIR";
+
+const USAGE = `palace mine PATH | docs DIR | projects DIR | convos DIR | formats DIR | sessions | sweep DIR [options]
 
 Files a source into the palace: a project, its documentation alone, transcripts of conversations, office documents (pdf docx
-pptx xlsx rtf epub), an agent's sessions.
+pptx xlsx rtf epub), an agent's sessions. PATH, a folder or a file, means its documentation, as \`palace mine docs PATH\`.
 \`palace mine docs --help\` has the options of one.`;
 
 export const verb: Verb = {
@@ -35,11 +41,19 @@ export const verb: Verb = {
       process.stdout.write(`${USAGE}\n`);
       return 0;
     }
-    const problem = name === "" ? "a kind of source is missing" : `there is no kind of source ${name}`;
+    if (name !== "" && statSync(name, { throwIfNoEntry: false }) !== undefined) return mineDocuments(name, argv, env);
+    const problem = name === "" ? "a kind of source is missing" : `${name} is neither a path nor a kind of source`;
     throw new PalaceError(
       "CONFIG_USAGE",
       problem,
-      "usage: palace mine projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR",
+      "usage: palace mine PATH | projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR",
     );
   },
 };
+
+async function mineDocuments(path: string, argv: readonly string[], env: Env): Promise<number> {
+  const isAlone = argv.some((one) => one === "--json" || one === "--quiet");
+  const code = await (await import("./docs.ts")).verb.execute(argv, env);
+  if (!isAlone && statSync(path).isDirectory()) process.stderr.write(`${spelled(OTHER_KINDS)}\n`);
+  return code;
+}

@@ -64,7 +64,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   const known = { records: notedRecords(stage, noted), isMined: () => false };
   const { records, isMined } = caller === undefined ? known : await askRecords(stage, front, caller);
   const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
-  if (!front.removes) plan.gone = [];
+  if (!front.removes || options.only !== undefined) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
 
   const report: FeedReport = {

@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { readProject, wingOfFolder } from "./project.ts";
-import { knownRoots } from "./stage.ts";
+import { findStage, knownRoots, readManifest } from "./stage.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
 
@@ -49,4 +49,18 @@ function findAbove(file: string, names: readonly string[]): string | undefined {
     if (names.some((name) => existsSync(join(folder, name)))) return folder;
     if (folder === dirname(folder)) return undefined;
   }
+}
+
+/** Lists folders below `dir` that this palace holds in another wing than the one a run of `dir` files into. */
+export function filedElsewhere(
+  dir: string,
+  wing: string | undefined,
+  place: { cacheDir: string; palace: string },
+): { root: string; wing: string; files: number }[] {
+  if (!existsSync(dir)) return [];
+  const real = realpathSync(dir);
+  return knownRoots(place.cacheDir)
+    .filter((one) => one.root.startsWith(`${real}${sep}`) && one.wing !== wing && existsSync(one.root))
+    .map((one) => ({ ...one, files: Object.keys(readManifest(findStage({ ...place, ...one }))?.files ?? {}).length }))
+    .filter(({ files }) => files > 0);
 }

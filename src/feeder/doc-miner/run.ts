@@ -29,6 +29,8 @@ export type FeedOptions = {
   ignoreFiles: boolean;
   /** Paths in the project that are taken although they are ignored. */
   include: readonly string[];
+  /** The one path in the project that this run is about; absent: all. */
+  only?: string | undefined;
   /** Goes into the drawers' `added_by`. */
   agent: string;
   /** How documents are cut, sorted and joined. */

@@ -55,6 +55,8 @@ export type SurveyRules = {
   include: readonly string[];
   /** Patterns as in a .gitignore file, from the project's own settings. */
   exclude: readonly string[];
+  /** The one path that is asked for; no folder is entered but those above it. */
+  only?: string | undefined;
   /** Larger files are left out. */
   sizeMaxBytes?: number;
 };
@@ -114,6 +116,7 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
 
   for (const entry of entries) {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (rules.only !== undefined && path !== rules.only && !rules.only.startsWith(`${path}/`)) continue;
     const isForced = isIncluded(walking, path);
     if (entry.isDirectory()) {
       if (avoid.has(join(root, path))) continue;

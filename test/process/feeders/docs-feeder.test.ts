@@ -298,6 +298,27 @@ test("why explains a decision by the rule that made it", async () => {
   expect(await why("docs/2024-01-02-plan.md")).toMatchObject({ palace: "changed since it was filed" });
 });
 
+test("a path alone files its documents, and names the other kinds; a file, that file alone", async () => {
+  await using palace = createTestPalace();
+  const root = createProject(palace, "notes", ["README.md", "docs/one.md", "docs/two.md"]);
+  mkdirSync(join(root, ".git"));
+  const one = await palace.run("palace", ["mine", join(root, "docs/one.md"), "--wing", "notes"]);
+  expect(one.code, one.stderr).toBe(0);
+  const paths = async (): Promise<string[]> =>
+    [...(await drawersOf(palace, "notes")).keys()].map((path) => path.split("/").slice(-2).join("/")).sort();
+  expect(await paths()).toEqual(["docs/one.md"]);
+  const all = await palace.run("palace", ["mine", root]);
+  expect([all.code, all.stderr]).toEqual([0, expect.stringContaining("palace mine projects DIR")]);
+  expect(await paths()).toEqual(["docs/one.md", "docs/two.md", "notes/README.md"]);
+  // A file of a project takes nothing out that is beside it.
+  await palace.run("palace", ["mine", join(root, "README.md")]);
+  expect(await paths()).toHaveLength(3);
+  const above = await palace.run("palace", ["mine", "docs", dirname(root), "--dry-run"]);
+  expect(above.stderr).toContain(`3 files of ${root} are in wing notes already`);
+  const nowhere = await palace.run("palace", ["mine", join(root, "none")]);
+  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("usage: ")]);
+});
+
 test("a folder that is not there is an error with a hint and the feeder's exit code", async () => {
   await using palace = createTestPalace();
   const { code, stderr, stdout } = await palace.run("mempalace-docs", [join(palace.home, "nowhere")]);
