@@ -1,22 +1,26 @@
 /** `palace search QUERY`: prints for people what an agent would find. */
-import { connectClient } from "../../client/client.ts";
+import { type Client, connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
-import { type Output, printable } from "../terminal/output.ts";
+import { findOriginal, hasHeadings } from "../feeding/original.ts";
+import { shortId, titleOf } from "../terminal/drawer.ts";
+import { type Output, plural, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
 const LIMIT_DEFAULT = 5;
-const PASSAGE_ROWS = 4;
+const PASSAGE_ROWS = 5;
+const TITLE_COLUMNS_MAX = 100;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
 /** Slices of the same source around a hit, to find its heading and words that were cut. */
 const SLICES_AROUND = 5;
 
-type Slice = { text: string };
+type Slice = { text: string; chunk_index?: number };
 /** The fields of a search hit that people see (palace.md 2.10, search). */
 type Hit = {
   drawer_id?: string;
@@ -50,8 +54,8 @@ export const verb = defineVerb({
   usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
-matching words with its file and heading, in a pipe a line with all of the text. With --explain each tells what its score is made of. The drawer's id, for \`palace reveal ID\` and \`palace forget ID\`, stands at the
-end of its line.`,
+matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
+meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.`,
   options: {
     wing: { type: "string" },
     room: { type: "string" },
@@ -77,6 +81,7 @@ end of its line.`,
       ...(values.room !== undefined && { room: values.room }),
     });
     const tookMs = performance.now() - startedAt;
+    const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
     const isEmpty = !Array.isArray(found["results"]) || found["results"].length === 0;
     if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
     client.close();
@@ -87,28 +92,17 @@ end of its line.`,
       return 0;
     }
     const hits = (found["results"] ?? []) as Hit[];
-    const sourceOf = ({ source_path: path = "", source_file: name = "?" }: Hit): string =>
-      path === "" ? name : shownSource(config, path);
     hits.forEach((hit, at) =>
-      out.isTerminal
-        ? showHit(hit, at + 1, { query: args.join(" "), source: sourceOf(hit) }, out)
-        : printHit(hit, at + 1, sourceOf(hit), out),
+      out.isTerminal ? showHit(hit, at + 1, args.join(" "), config, out) : printHit(hit, at + 1, config, out),
     );
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
-    // In auto mode a search by words alone is a normal result; a user who asks for vectors must hear that there were none.
-    if (found["vector_disabled"] === true && (mode === "vector" || mode === "hybrid"))
-      for (const line of [`--mode ${mode}: ${disabledReason(found)}`, out.spelled("  palace doctor says what to do")])
-        out.notice(line);
     if (hits.length === 0) out.text(notice);
     else if (notice !== "") out.notice(notice);
+    for (const line of skipped) out.notice(out.spelled(line));
     out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
     return 0;
   },
 });
-
-function disabledReason({ vector_disabled_reason: reason }: JsonObject): string {
-  return typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer; searching by words only";
-}
 
 function readMode(value: string | undefined): SearchMode {
   const mode = MODES.find((one) => one === (value ?? "auto"));
@@ -120,40 +114,75 @@ function readMode(value: string | undefined): SearchMode {
   );
 }
 
+/** Says in one line why some or all drawers were not looked for by meaning; nothing when all were. */
+async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
+  const asked = mode === "auto" ? "" : `--mode ${mode}: `;
+  if (found["vector_disabled"] === true) {
+    const { vector_disabled_reason: reason } = found;
+    const why = typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer";
+    const [cause = ""] = why.split("; searching by words only");
+    return [`${asked}searched by words only: ${cause}; palace doctor says what to do`];
+  }
+  const { pending, embedded } = (await client.call("palace.status", {})).search;
+  if (pending === 0) return [];
+  return [`${pending} of ${plural(pending + embedded, "drawer")} are found by words only until they are embedded`];
+}
+
 /** Prints one line of fields, with the whole text. */
-function printHit(hit: Hit, at: number, source: string, out: Output): void {
-  const { wing = "?", room = "?", drawer_id: id = "" } = hit;
+function printHit(hit: Hit, at: number, config: Config, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "", source_path: path = "" } = hit;
+  const source = path === "" ? titleOf(hit.text ?? "", TITLE_COLUMNS_MAX) : shownSource(config, path);
   const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
-  out.table([[at, wing, room, source, notesOn(hit).join(" "), text, id]]);
+  out.table([[at, wing, room, source, notesOn(hit).join(", "), text, id]]);
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
 }
 
-/** Prints for a person: where it is filed, then the passage around the matching words. */
-function showHit(hit: Hit, at: number, { query, source }: { query: string; source: string }, out: Output): void {
-  const { wing = "?", room = "?", drawer_id: id = "", text = "", neighbors } = hit;
+/** Prints for a person: where it is from, where it is filed, then the passage around the matching words. */
+function showHit(hit: Hit, at: number, query: string, config: Config, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "", text = "", source_path: path = "", neighbors } = hit;
   const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
-  const [before, after] = [neighbors?.before ?? [], neighbors?.after ?? []].map((side) =>
-    side.map((slice) => slice.text),
-  );
-  const { heading, lines } = passageOf(text, query, {
+  const original = path === "" ? undefined : findOriginal(config, path, text);
+  const { heading, line, lines } = passageOf(text, query, {
     columns,
     rows: PASSAGE_ROWS,
-    before: before ?? [],
-    after: after ?? [],
+    before: (neighbors?.before ?? []).map((slice) => slice.text),
+    after: (neighbors?.after ?? []).map((slice) => slice.text),
+    isFromStart: (neighbors?.before[0]?.chunk_index ?? 0) === 0,
+    document: original,
+    hasHeadings: hasHeadings(path),
   });
-  const place = printable(`${source}${heading === undefined ? "" : ` › ${heading}`}`);
-  out.text(`${at}. ${place}`);
-  out.text(`${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(id)}`);
-  out.styled(lines, INDENT);
+  const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
+  // A note of one line is its own title.
+  const [only = []] = lines;
+  if (path === "" && lines.length === 1) {
+    out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");
+    out.text(place);
+  } else {
+    const source =
+      path === ""
+        ? titleOf(text, Math.min(columns, TITLE_COLUMNS_MAX))
+        : original === undefined
+          ? shownSource(config, path)
+          : `${original.path}:${String(line)}`;
+    out.text(`${at}. ${printable(`${source}${heading === undefined || path === "" ? "" : ` › ${heading}`}`)}`);
+    out.text(place);
+    out.styled(lines, INDENT);
+  }
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
   out.text("");
 }
 
+/** Says how a drawer was found, and what speaks against it. */
 function notesOn(hit: Hit): string[] {
+  const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
+  const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;
   return [
-    typeof hit.similarity === "number" ? `similarity ${hit.similarity.toFixed(3)}` : "",
-    typeof hit.bm25_score === "number" ? `words ${hit.bm25_score.toFixed(3)}` : "",
-    hit.weak === true ? "weak" : "",
+    byMeaning
+      ? `by meaning, ${(hit.similarity ?? 0).toFixed(2)}${byWords ? ", and by words" : ""}`
+      : byWords
+        ? "by words"
+        : "",
+    hit.weak === true ? "a weak match" : "",
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
   ].filter((note) => note !== "");

@@ -9,7 +9,7 @@ import { COMMANDS, WORDS } from "../../../src/bin/commands/table.ts";
 import { createTestPalace, processesWith, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
-const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z ]+`\n/;
+const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
 const VERBS = [...WORDS, "mine projects", "repair status", "backup verify"];
 
 /** What upstream's tools say of a palace that holds nothing. */
@@ -354,6 +354,6 @@ test("palace shim is a shim, and palace mine docs is mempalace-docs", async () =
   expect((await json(palace, ["why", join(root, "README.md")])).value).toMatchObject({ taken: true, palace: "filed" });
   expect(await palace.run("palace", ["mine", "wine", root])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("palace mine projects DIR | docs DIR"),
+    stderr: expect.stringContaining("mine PATH | projects DIR"),
   });
 });

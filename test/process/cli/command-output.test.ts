@@ -62,6 +62,9 @@ test("a search shows the ids that reveal and forget take, and says that there wa
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
+  // A person hears why nothing was looked for by meaning.
+  expect(plain.stderr).toMatch(/^searched by words only: no model on this machine/);
+  expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([
     expect.not.stringContaining("--mode"),
     expect.stringContaining(NOTE.content),
@@ -69,7 +72,9 @@ test("a search shows the ids that reveal and forget take, and says that there wa
   const vector = await palace.run("palace", ["search", "heron", "--mode", "vector"]);
   expect([vector.code, vector.stderr]).toEqual([
     0,
-    expect.stringMatching(/^--mode vector: no model.*\n {2}\.\/scripts\/palace doctor says what to do\n/),
+    expect.stringMatching(
+      /^--mode vector: searched by words only: no model.*; \.\/scripts\/palace doctor says what to do\n/,
+    ),
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);

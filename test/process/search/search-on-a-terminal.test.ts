@@ -14,7 +14,8 @@ const canPretend = ((): boolean => {
 })();
 
 const FILLER = Array.from({ length: 60 }, (_, at) => `filler${at} of nothing`).join(" ");
-const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\nWe roll the servers back by hand. ${FILLER}\n`;
+const LINES = ["Before lunch.", "After the news.", "While nobody looks."].join("\n");
+const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\n${LINES}\n\nWe roll the servers back by hand. ${FILLER}\n`;
 
 test.skipIf(!canPretend)(
   "a hit shows its file, its heading and the passage that matches, its words marked",
@@ -35,7 +36,9 @@ test.skipIf(!canPretend)(
       return run.stdout.replaceAll("\r", "");
     };
     const marked = seen({});
-    expect(marked).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
+    const line = DEPLOY.split("\n").findIndex((one) => one.startsWith("We roll")) + 1;
+    expect(marked).toMatch(new RegExp(`^.*1\\. ~/project/guide/deploy\\.md:${line} › On Fridays$`, "m"));
+    expect(marked).toMatch(/^ {3}w \/ general {2}by words {2}[0-9a-f]{10}$/m);
     expect(marked).toContain("\u001B[1m\u001B[4mservers\u001B[");
     const plain = seen({ NO_COLOR: "1" });
     expect(plain).not.toContain("\u001B[1m");
@@ -49,5 +52,8 @@ test.skipIf(!canPretend)(
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
     expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    // Where the file has changed, its lines are not known.
+    writeFileSync(join(project, "guide/deploy.md"), DEPLOY.replace("by hand", "by machine"));
+    expect(seen({ NO_COLOR: "1" })).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
   },
 );

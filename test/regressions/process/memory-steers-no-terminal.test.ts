@@ -26,6 +26,8 @@ test.skipIf(!canPretend)("what was filed does not steer a terminal, and is whole
   for (const [executable, verb] of [
     ["mempalace", "search needle"],
     ["palace", `reveal ${id}`],
+    ["palace", `show ${id}`],
+    ["palace", "search needle"],
   ] as const) {
     const command = `'${process.execPath}' '${palace.executable(executable)}' ${verb}`;
     const seen = spawnSync("script", ["-qec", command, "/dev/null"], {
