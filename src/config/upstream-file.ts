@@ -1,6 +1,6 @@
 /** Reads MemPalace's own config.json, key by key; never writes it. Used by the files beside it. Source: palace.md 3.3. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readRegularFile } from "../platform/regular-file.ts";
 
 export type UpstreamFile = Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,9 @@ export function faultOfUpstreamFile(settingsDir: string): string | undefined {
 function look(settingsDir: string): { file?: UpstreamFile; fault?: string } {
   try {
     // An editor of another system may have written a byte order mark, which 3.11 skips.
-    const text = readFileSync(join(settingsDir, "config.json"), "utf8").replace(/^\uFEFF/, "");
+    const text = readRegularFile(join(settingsDir, "config.json"))
+      .toString("utf8")
+      .replace(/^\uFEFF/, "");
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { file: value as UpstreamFile };
     return { fault: "it holds no JSON object" };

@@ -2,19 +2,10 @@
  * Handles files of other programs: resolves links, checks that a file may be written, and writes so that mode, owner and
  * links stay. Imported by plan.ts and apply.ts.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Owner, writeFileAtomic } from "../platform/atomic-file.ts";
+import { readRegularFile } from "../platform/regular-file.ts";
 import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
@@ -33,13 +24,14 @@ export function targetOf(path: string): string {
   throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
-/** Undefined when there is no such file. Errors: CONFIG_BAD_VALUE for a folder or an unreadable file. */
+/** Undefined when the file does not exist. Errors: CONFIG_BAD_VALUE for a folder, a pipe or an unreadable file. */
 export function contentOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return readRegularFile(path);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
+    if (code === "ENOTREG") throw new PalaceError("CONFIG_BAD_VALUE", (cause as Error).message, `ls -l ${path}`);
     throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, { cause });
   }
 }
@@ -60,11 +52,17 @@ export function textOf(path: string, content: Buffer): string {
 
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
 
-/** Refuses a read-only file, whose mode says that it is to stay as it is, even for root. Errors: STORE_READ_ONLY. */
-export function assertWritable(target: string): void {
+/**
+ * Refuses a read-only file, whose mode says that it is to stay as it is, even for root. `madeHint` is the hint for a file that
+ * another program has made (Nix, home-manager), which no chmod helps. Errors: STORE_READ_ONLY.
+ */
+export function assertWritable(path: string, target: string, madeHint: string): void {
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
-  if (mode !== undefined && (mode & WRITE_BITS) === 0)
-    throw new PalaceError("STORE_READ_ONLY", `${target} is read-only: nothing was changed`, `chmod u+w ${target}`);
+  if (mode !== undefined && (mode & WRITE_BITS) === 0) {
+    const isMade = (statSync(dirname(target)).mode & WRITE_BITS) === 0 || path !== target;
+    const hint = isMade ? madeHint : `chmod u+w ${target}`;
+    throw new PalaceError("STORE_READ_ONLY", `${target} is read-only: nothing was changed`, hint);
+  }
   const folder = nearestFolder(dirname(target));
   for (const path of mode === undefined ? [folder] : [target, folder])
     try {

@@ -3,6 +3,7 @@
  * folder, imported by the verbs install, uninstall and agents.
  */
 import type { AgentPlaces } from "../config/agents.ts";
+import type { PalaceError } from "../protocol/errors.ts";
 import { type AgentName, formerRows, isOfProfile, type Launch, profilesOf, rowsOf } from "./agent-files.ts";
 import { apply, ChangedMeanwhile } from "./apply.ts";
 import { type Change, type Plan, planInstall, planUninstall } from "./plan.ts";
@@ -16,9 +17,18 @@ export type Parts = {
   stateDir: string;
 };
 
-/** `elsewhere` lists the folders of the agent's other profiles that stay wired. */
-export type Outcome = { changes: Change[]; backups: ReadonlyMap<string, string>; elsewhere: string[] };
-export type Wiring = "wired" | "drifted" | "not wired";
+/**
+ * `elsewhere` lists the folders of the agent's other profiles that stay wired. `blocked` is why a dry run's changes could not be
+ * written.
+ */
+export type Outcome = {
+  changes: Change[];
+  backups: ReadonlyMap<string, string>;
+  elsewhere: string[];
+  blocked: PalaceError | undefined;
+};
+/** "read-only": something is missing, and the file that it belongs into cannot be written. */
+export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
 /** Bounds the plans for an agent that writes its settings again and again. */
 const TRIES = 5;
@@ -29,7 +39,7 @@ const TRIES = 5;
  */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
-    planInstall(rowsOf(agent, parts), { state, record: state.read(agent) }),
+    planInstall(rowsOf(agent, parts), { state, record: state.read(agent), lines: `palace install ${agent} --dry-run` }),
   );
 }
 
@@ -37,13 +47,16 @@ export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outc
 export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   const rows = [...rowsOf(agent, parts), ...formerRows(agent, parts)];
   const isHere = (path: string): boolean => isOfProfile(agent, parts.places, path);
-  return carryOut(agent, parts, isDryRun, (state) => planUninstall(rows, { state, record: state.read(agent) }, isHere));
+  const lines = `palace install remove ${agent} --dry-run`;
+  return carryOut(agent, parts, isDryRun, (state) =>
+    planUninstall(rows, { state, record: state.read(agent), lines }, isHere),
+  );
 }
 
 function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (state: InstallState) => Plan): Outcome {
   const state = new InstallState(parts.stateDir);
-  const outcome = ({ changes, record, leaves }: Plan, backups: Outcome["backups"]): Outcome => ({
-    ...{ changes, backups },
+  const outcome = ({ changes, record, leaves, blocked }: Plan, backups: Outcome["backups"]): Outcome => ({
+    ...{ changes, backups, blocked },
     elsewhere: leaves ? profilesOf(agent, record?.files.map(({ path }) => path) ?? []) : [],
   });
   if (isDryRun) return outcome(plan(state), new Map());
@@ -52,6 +65,7 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
     for (let left = TRIES; ; left -= 1)
       try {
         const planned = plan(state);
+        if (planned.blocked !== undefined) throw planned.blocked;
         return outcome(planned, apply(agent, planned, state, Date.now()).backups);
       } catch (error) {
         if (!(error instanceof ChangedMeanwhile) || left <= 1) throw error;
@@ -63,8 +77,9 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
 
 /** Returns how an agent is wired now. Errors: as install. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
-  const { changes } = install(agent, parts, true);
+  const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");
   if (files.every(({ action }) => action === "already")) return "wired";
+  if (blocked !== undefined) return "read-only";
   return files.some(({ isOurs }) => isOurs) ? "drifted" : "not wired";
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import type { Row } from "./agent-files.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { Draft } from "./draft.ts";
 import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
 import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";
@@ -38,12 +39,26 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
+  /** Why nothing can be written: a file is read-only. */
+  blocked: PalaceError | undefined;
 };
 
-type Known = { state: InstallState; record: AgentRecord | undefined };
+/** `lines` is the command that prints what would be written. */
+type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 
-/** Errors: CONFIG_BAD_VALUE, which names file, line and column; STORE_READ_ONLY. */
+/** Finds the first file that cannot be written. */
+function blockOf(writes: readonly Change[], lines: string): PalaceError | undefined {
+  try {
+    for (const { path, target } of writes) assertWritable(path, target, lines);
+  } catch (error) {
+    if (error instanceof PalaceError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+/** Errors: CONFIG_BAD_VALUE, which names file, line and column. */
 export function planInstall(rows: readonly Row[], known: Known): Plan {
   const steps = rows.map((row) => installStep(row, known));
   const changes = steps.map(({ change }) => change);
@@ -51,12 +66,11 @@ export function planInstall(rows: readonly Row[], known: Known): Plan {
   const files = new Map(before.map((file) => [file.path, file]));
   for (const { file } of steps) if (file !== undefined) files.set(file.path, file);
   const writes = changes.filter(({ action }) => action === "write");
-  for (const { target } of writes) assertWritable(target);
   const made = writes.flatMap(({ kind, target }) => missingFolders(kind === "folder" ? `${target}/.` : target));
   const folders = [...new Set([...(known.record?.folders ?? []), ...made])];
   const originals = steps.flatMap(({ original }) => original ?? []);
   const record: AgentRecord = { version: 1, pid: process.pid, files: [...files.values()], folders };
-  return { changes, record, originals, folders, leaves: false };
+  return { changes, record, originals, folders, leaves: false, blocked: blockOf(writes, known.lines) };
 }
 
 function installStep(row: Row, known: Known): Step {
@@ -145,10 +159,11 @@ export function planUninstall(rows: readonly Row[], known: Known, isHere: (path:
     ...rows.flatMap((row) => uninstallRow(row, known) ?? []),
     ...recorded.map((file) => takeBack(file.path, undefined, file, known)),
   ];
-  for (const { target, action } of changes) if (["write", "remove"].includes(action)) assertWritable(target);
+  const writes = changes.filter(({ action }) => action === "write" || action === "remove");
   const others = (known.record?.folders ?? []).filter((path) => !folders.includes(path));
   const record: AgentRecord = { version: 1, pid: process.pid, files: elsewhere, folders: others };
-  return { changes, record: elsewhere.length === 0 ? undefined : record, originals: [], folders, leaves: true };
+  const left = elsewhere.length === 0 ? undefined : record;
+  return { changes, record: left, originals: [], folders, leaves: true, blocked: blockOf(writes, known.lines) };
 }
 
 function uninstallRow(row: Row, known: Known): Change | undefined {

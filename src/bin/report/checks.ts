@@ -268,7 +268,8 @@ function checkModel({ search }: StatusReport, config: Config): Check {
   const { model, modelState, modelDetail, pending, embedded } = search;
   const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
   const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
-  if (modelState === "mismatch") return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
+  if (modelState === "mismatch")
+    return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
   if (modelState === "failed") return warn("model", detail, "run `palace logs`");
   if (modelState === "missing")
     return warn(

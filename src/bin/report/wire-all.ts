@@ -12,7 +12,7 @@ type Job = {
   name: AgentName | "all";
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
-  words: { already: string; done: string; planned: string; absent?: string; contested?: string };
+  words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
   /** What the agent has beside our wiring, or prefers to it. */
   rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
@@ -36,7 +36,9 @@ export function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, p
       const hasChanges = outcome.changes.some(({ action }) => willChange(action));
       const done = hasChanges ? words.done : words.already;
       const said = beside.length === 0 ? done : (words.contested ?? done);
-      out.text(`${agent}: ${hasChanges && isDryRun ? words.planned : said}`);
+      out.text(
+        `${agent}: ${hasChanges && isDryRun ? (outcome.blocked === undefined ? words.planned : words.blocked) : said}`,
+      );
       printOutcome(out, outcome, isDryRun);
       noticeRivals(out, agent, beside);
       noticeProfiles(out, agent, outcome.elsewhere);

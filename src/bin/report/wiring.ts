@@ -48,7 +48,7 @@ const DONE: Readonly<Record<Change["action"], string>> = {
 };
 const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "to write", remove: "to remove" };
 
-export function printOutcome(out: Output, { changes, backups }: Outcome, isDryRun: boolean): void {
+export function printOutcome(out: Output, { changes, backups, blocked }: Outcome, isDryRun: boolean): void {
   for (const { path, action, note, current, next } of changes) {
     // Where nothing was and nothing is, nothing is said.
     if (action === "already" && current === undefined && next === undefined) continue;
@@ -57,6 +57,10 @@ export function printOutcome(out: Output, { changes, backups }: Outcome, isDryRu
     out.text(`  ${(isDryRun ? PLANNED : DONE)[action].padEnd(9)} ${path}${more === "" ? "" : ` (${more})`}`);
   }
   if (!isDryRun) return;
+  if (blocked !== undefined) {
+    out.notice(blocked.message);
+    out.notice("  put the lines below into the file that it is made from, or make it writable");
+  }
   const patch = diffOf(changes);
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
 }
@@ -90,7 +94,10 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
 }
 
 /** As a program gets it. */
-export function outcomeDocument({ changes, backups, elsewhere }: Outcome, isDryRun: boolean): Record<string, unknown> {
+export function outcomeDocument(
+  { changes, backups, elsewhere, blocked }: Outcome,
+  isDryRun: boolean,
+): Record<string, unknown> {
   const files = changes.map(({ path, action, note }) => ({
     ...{ path, action },
     ...(note === undefined ? {} : { note }),
@@ -99,6 +106,7 @@ export function outcomeDocument({ changes, backups, elsewhere }: Outcome, isDryR
   return {
     changed: files.some(({ action }) => willChange(action)),
     files,
+    ...(blocked === undefined ? {} : { readOnly: blocked.message }),
     ...(elsewhere.length > 0 ? { stillWired: elsewhere } : {}),
     ...(isDryRun ? { diff: diffOf(changes) } : {}),
   };

@@ -15,6 +15,7 @@ The coding agents of this machine, each with its state:
   wired      as palace install would do it now
   conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: said below, with what to type
   drifted    something of ours is there, but not as it should be: palace install puts it right
+  read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  nothing of ours is there
 
 Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
@@ -32,6 +33,8 @@ export const verb = defineVerb({
     for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
       if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} mends it`));
+      if (state === "read-only")
+        out.notice(out.spelled(`${agent}: palace install ${agent} --dry-run prints the missing lines`));
       noticeRivals(out, agent, rivals);
     }
     return 0;

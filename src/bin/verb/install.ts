@@ -50,6 +50,7 @@ export const verb = defineVerb({
       already: "already wired",
       done: "wired; sessions begun from now on have it",
       planned: "would be wired",
+      blocked: "cannot be wired: a file is read-only",
       contested: "wired, but something else on this machine decides, too: see below",
       absent: "its program is not on the PATH; wired for when it is",
     };

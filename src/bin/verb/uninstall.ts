@@ -24,7 +24,12 @@ export const verb = defineVerb({
 
 export function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
   if (name !== "all") assertAgent(name, []);
-  const words = { already: "not wired, nothing to take back", done: "no longer wired", planned: "would be taken back" };
+  const words = {
+    already: "not wired, nothing to take back",
+    done: "no longer wired",
+    planned: "would be taken back",
+    blocked: "cannot be taken back: a file is read-only",
+  };
   const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
   return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);
 }

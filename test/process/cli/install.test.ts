@@ -1,5 +1,5 @@
 /** `palace install`, `uninstall` and `agents` as they are typed, and killed at every step. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkAgents } from "../../../src/bin/report/agents.ts";
@@ -97,6 +97,20 @@ test("install, agents and doctor name what an agent prefers to ours, and what to
   expect(installed.stderr).toContain(`Claude Code runs it instead of ours in ${palace.home}\n  ${takeOut}`);
   expect((await json(palace, "agents")).value.agents[0]).toMatchObject({ state: "conflict", rivals: [{ takeOut }] });
   expect(checkAgents(loadConfig(palace.env))).toMatchObject([{ name: "agents", state: "warn", hint: takeOut }]);
+});
+
+test("a dry run prints the lines for a read-only file, and status says that it is one", async () => {
+  await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
+  settle(palace.home);
+  chmodSync(join(palace.home, ".claude/settings.json"), 0o444);
+  const dry = await palace.run("palace", ["install", "claude-code", "--dry-run"]);
+  expect(dry.code).toBe(0);
+  expect(dry.stdout).toContain("claude-code: cannot be wired: a file is read-only");
+  expect(dry.stdout).toContain("palace hook claude-code || :");
+  expect(dry.stderr).toContain("put the lines below into the file that it is made from");
+  const status = await palace.run("palace", ["install", "status"]);
+  expect(status.stdout).toMatch(/claude-code\t-\tread-only/);
+  expect(status.stderr).toContain("palace install claude-code --dry-run prints the missing lines");
 });
 
 for (const verb of ["install", "uninstall"] as const)

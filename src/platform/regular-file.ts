@@ -1,0 +1,19 @@
+/** Reads files that other programs and people put there: a pipe in the place of one is refused, where reading it would hang. */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+
+/** Errors: those of the file system; ENOTREG for a pipe, a socket or a device. */
+export function readRegularFile(path: string): Buffer {
+  // A pipe opens at once with this flag, instead of waiting for a writer.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile() && !stat.isDirectory()) throw notRegular(path);
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function notRegular(path: string): Error {
+  return Object.assign(new Error(`${path} is a pipe, a socket or a device`), { code: "ENOTREG" });
+}
