@@ -95,7 +95,7 @@ function flag(sheets: Sheet[], key: string, wins: string, takeOut: (where: strin
 }
 
 const askAdministrator = (where: string): string => `whoever manages this machine can change ${where}`;
-const NO_HOOKS = "Claude Code runs no hook of ours: no wake-up text, and no session is filed";
+const NO_HOOKS = "Claude Code runs no hook of ours, so there is no wake-up text and no session is filed";
 
 function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   return settings(look).flatMap((sheet) => {
@@ -142,7 +142,9 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
           {
             what: `${fault.what} in a file that Claude Code takes as strict JSON`,
             where: `${sheet.path}:${fault.line}:${fault.column}`,
-            wins: isSettings ? `Claude Code drops the whole file: ${NO_HOOKS}` : "Claude Code does not start",
+            wins: isSettings
+              ? "Claude Code reads nothing of this file: no hook of ours runs, so there is no wake-up text and no session is filed"
+              : "Claude Code does not start",
             takeOut: `take it out of ${sheet.path}: ${at}`,
           },
         ];
