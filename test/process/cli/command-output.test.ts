@@ -56,13 +56,13 @@ test("a no is a document: mempalace repair --json where nobody can be asked", as
   ]);
 });
 
-test("a search shows the ids that reveal and forget take, and says that there was no model to ask", async () => {
+test("a search shows the ids that reveal and forget take, and says that the model is missing", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify(NOTE)]);
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
-  // A person hears why nothing was looked for by meaning.
+  // It says why it searched by words only.
   expect(plain.stderr).toMatch(/^searched by words only: no model on this machine/);
   expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([

@@ -1,4 +1,4 @@
-/** `palace search` for a person at a terminal, and for a program: what is in a hit is shown as far as it helps to decide. */
+/** `palace search` shows a person at a terminal the passage of a hit, and a program all of its text. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ test.skipIf(!canPretend)(
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
     expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
-    // Where the file has changed, its lines are not known.
+    // A file that has changed gives no line.
     writeFileSync(join(project, "guide/deploy.md"), DEPLOY.replace("by hand", "by machine"));
     expect(seen({ NO_COLOR: "1" })).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
   },

@@ -15,7 +15,7 @@ function marked(text: string, query: string): string[] {
   return lines.flat().flatMap(({ text: piece, isMatch }) => (isMatch ? [piece] : []));
 }
 
-test("the passage is the one around the matching words, in lines that are no wider than the terminal", () => {
+test("the passage surrounds the matching words, and its lines fit the terminal", () => {
   const lines = shown(TEXT, "how do we roll back a server");
   expect(lines.join(" ")).toContain("roll the servers back by hand");
   expect(lines).toHaveLength(3);
@@ -56,7 +56,7 @@ test("without a matching word the passage is the beginning, and a short text is 
   expect(shown("", "anything")).toEqual([]);
 });
 
-test("the heading above the passage is told, unless the passage holds it, also from before the drawer", () => {
+test("the passage names the heading above it, also one before the drawer, unless it shows that heading", () => {
   const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
   expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
   expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
@@ -67,7 +67,7 @@ test("the heading above the passage is told, unless the passage holds it, also f
 const FENCED =
   "## Install\n\n```bash\npi install https://x.example # raw\n# URLs work too\n```\n\nThe words that match.";
 
-test("a comment in a code fence is no heading, whether the fence begins in the drawer or before it", () => {
+test("a comment in a code fence never becomes a heading, whether the fence begins in the drawer or before it", () => {
   expect(passageOf(FENCED, "match", { ...SIZE, rows: 1 }).heading).toBe("Install");
   const slice = FENCED.slice(FENCED.indexOf("# raw"));
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
@@ -76,7 +76,7 @@ test("a comment in a code fence is no heading, whether the fence begins in the d
   expect(passageOf(two, "match", { ...SIZE, rows: 1 }).heading).toBe("Two");
 });
 
-test("the middle of a line is no heading, nor is a comment in a file that is not markdown", () => {
+test("headings begin a line, and only in markdown", () => {
   const slice = "# raw URLs work too\n\nThe words that match.";
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, hasHeadings: false }).heading).toBeUndefined();
