@@ -2,6 +2,7 @@
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { bodySql } from "../ledger/schema/graph-schema.ts";
 import { PARENT, SLICE_ORDER } from "../ledger/schema/parent-schema.ts";
+import { STANDING_BODY } from "../ledger/schema/standing-schema.ts";
 import type { ImportedRow, ImportItems, ImportKind } from "../protocol/import.ts";
 
 const PAGE_ROWS = 200;
@@ -17,6 +18,8 @@ export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<
   triple: (ledger) => bodies(ledger, GRAPH.triple),
   tunnel: (ledger) => bodies(ledger, GRAPH.tunnel),
   hallway: (ledger) => bodies(ledger, GRAPH.hallway),
+  standing: (ledger) => named(ledger, `id, ${STANDING_BODY} AS body FROM standing`),
+  carried: (ledger) => named(ledger, "id, value AS body FROM carried_graph"),
 };
 
 const GRAPH = {
@@ -63,6 +66,20 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
 function* bodies(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
   for (const { id, body } of pages<{ row: number; id: string; body: string }>(ledger, `row, id, ${from}`))
     yield { id, body };
+}
+
+/** Rows of a table without row numbers, in the order of their ids. */
+function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
+  const statement = ledger.prepare<[string, number], { id: string; body: string }>(
+    `SELECT ${from} WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  for (let after = ""; ;) {
+    const page = statement.all(after, PAGE_ROWS);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
 }
 
 /** `from` ends where the condition on the row follows. */

@@ -1,7 +1,17 @@
 /** Requests and answers of `palace import`, which merges another memory into the running one. Shapes alone. */
 
 /** Kinds of rows, as the ledger and its before-images name them. */
-export const IMPORT_KINDS = ["drawer", "closet", "source", "entity", "triple", "tunnel", "hallway"] as const;
+export const IMPORT_KINDS = [
+  "drawer",
+  "standing",
+  "closet",
+  "source",
+  "entity",
+  "triple",
+  "tunnel",
+  "hallway",
+  "carried",
+] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 export type ImportedRow = {
@@ -14,6 +24,8 @@ export type ImportedRow = {
 export type ImportItems = {
   /** A drawer with the id it was given out under: one row, or the slices of a long text in the order of the text. */
   drawer: { id: string; rows: readonly ImportedRow[] };
+  /** What came of a drawer. `body`: its score and its outcomes as a JSON array. */
+  standing: { id: string; body: string };
   /** All closets of one source; those without a source have the name "". */
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
   /** The filing record of a mined file. */
@@ -24,6 +36,8 @@ export type ImportItems = {
   /** `body`: the record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
+  /** An entry of a Roampal's graphs. `body`: its value as JSON. */
+  carried: { id: string; body: string };
 };
 
 /** `from`: the path that the user named; the journal keeps it. */

@@ -2,11 +2,12 @@
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
+import { STANDING_BODY } from "../../src/ledger/schema/standing-schema.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
 import type { WriteCall } from "../../src/port/ledger.ts";
 import { COMMIT_BATCH_MAX } from "../../src/protocol/limits.ts";
 
-type Call = Pick<WriteCall, "method" | "params">;
+type Call = Pick<WriteCall, "method" | "params" | "findings">;
 
 /** Writes as an agent does, while no broker runs. The times are `atMs` and later, one second a call. */
 export function writeDirectly(ledgerFile: string, name: string, calls: readonly Call[], atMs: number): void {
@@ -48,12 +49,30 @@ export function everyKind(name: string, drawers: number): Call[] {
         target_room: `r${at % 5}`,
       };
       calls.push({ method: "create_tunnel", params: { ...ends, label: `${name} ${at}` } });
+      calls.push(...judged(name, at));
       calls.push(
         minedFile(`/src/${name}/${at}.md`, `# ${name} ${at}\n\n${`paragraph ${at} of ${name}. `.repeat(150)}`, at),
       );
     }
   }
   return calls;
+}
+
+/** A memory that was scored for a question, and an entry of a Roampal's graphs. */
+function judged(name: string, at: number): Call[] {
+  const id = `working_${createHash("sha256").update(`${name} ${at}`).digest("hex").slice(0, 8)}`;
+  const memory = { id, collection: "working", text: `${name} learned ${at}`, metadata: { score: 0.7, uses: 2 } };
+  const question = { context: "coding", concepts: [at, at + 1] };
+  const entry = { at: ["content_graph.json", "entities", `${name} ${at}`], value: "1" };
+  return [
+    { method: "outcome.import", params: { memories: [memory], isDry: false } },
+    {
+      method: "score_memories",
+      params: { outcome: "worked", memory_scores: { [id]: "worked" } },
+      findings: { [id]: question },
+    },
+    { method: "outcome.importGraph", params: { isDry: false, name, at }, findings: [entry] },
+  ];
 }
 
 export function minedFile(sourceFile: string, content: string, mtime: number): Call {
@@ -68,6 +87,9 @@ const TABLES = {
   entity: "id, name, type, properties, created_at FROM kg_entity",
   triple: "id, subject, predicate, object, valid_from, valid_to, confidence, source_file, extracted_at FROM kg_triple",
   link: "kind || id AS id, record FROM link",
+  standing: `id, ${STANDING_BODY} FROM standing`,
+  concepts: "id || ' ' || nth || ' ' || concept AS id, at_ms FROM question_concept",
+  carried: "id, value FROM carried_graph",
   source: "source_file AS id, wing, mtime, sha256, drawers FROM source WHERE sha256 <> ''",
 };
 

@@ -115,6 +115,7 @@ class Run {
       const { id, rows } = item as ImportItems["drawer"];
       return this.#away.has(drawerKey(id)) || rows.some(({ metadata }) => this.#isSourceAway(metadata["source_file"]));
     }
+    if (kind === "standing") return this.#away.has(drawerKey((item as ImportItems["standing"]).id));
     return (kind === "closet" || kind === "source") && this.#isSourceAway((item as { sourceFile: string }).sourceFile);
   }
 
@@ -151,7 +152,10 @@ class Run {
   }
 
   #countOf(kind: ImportKind): number {
-    const table = { entity: "kg_entity", triple: "kg_triple", tunnel: "link", hallway: "link" }[kind as string] ?? kind;
+    const table =
+      { entity: "kg_entity", triple: "kg_triple", tunnel: "link", hallway: "link", carried: "carried_graph" }[
+        kind as string
+      ] ?? kind;
     return this.#other.ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   }
 }
@@ -178,12 +182,14 @@ class Tally {
 /** One and many, as progress and the result name them. */
 const NAMES: Readonly<Record<ImportKind, readonly [one: string, many: string]>> = {
   drawer: ["drawer", "drawers"],
+  standing: ["drawer's outcomes", "drawers' outcomes"],
   closet: ["closet", "closets"],
   source: ["filing record", "filing records"],
   entity: ["entity", "entities"],
   triple: ["fact", "facts"],
   tunnel: ["tunnel", "tunnels"],
   hallway: ["hallway", "hallways"],
+  carried: ["entry of Roampal's graphs", "entries of Roampal's graphs"],
 };
 
 export function counted(kind: ImportKind, rows: number): string {
@@ -194,8 +200,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
   const count = (table: string): number =>
     ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   const all = {
-    "drawers' outcomes": count("standing"),
-    "entries of Roampal's graphs": count("carried_graph"),
+    "marks of conversations": count("conversation"),
     "journal rows": counts.journal,
     "agents' events": counts.events,
     artifacts: counts.artifacts,

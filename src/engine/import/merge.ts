@@ -19,6 +19,7 @@ import {
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { sha256Hex } from "../text/text.ts";
 import { mergeDrawers } from "./drawers.ts";
+import { mergeStandings } from "./outcomes.ts";
 import { mergeEntities, mergeFacts, mergeLinks } from "./graph.ts";
 
 /** Collects what becomes of a part's items. A dry run applies nothing. */
@@ -53,12 +54,14 @@ type Merge<K extends ImportKind> = (merging: Merging, items: readonly ImportItem
 
 const MERGES: { [K in ImportKind]: Merge<K> } = {
   drawer: mergeDrawers,
+  standing: mergeStandings,
   closet: mergeClosets,
   source: mergeSources,
   entity: mergeEntities,
   triple: mergeFacts,
   tunnel: (merging, items) => mergeLinks(merging, "tunnel", items),
   hallway: (merging, items) => mergeLinks(merging, "hallway", items),
+  carried: mergeCarried,
 };
 
 /** `journalled`: what identifies the call, without the text of any memory. Errors: PROTOCOL_BAD_PARAMS. */
@@ -110,6 +113,17 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
     merging.add(missing.length, () => {
       for (const { id, text, metadata } of missing) tx.closets.put({ id, text, metadata: metadata as never });
     });
+  }
+}
+
+/** Entries of a Roampal's graphs are kept for the way back, and nothing here changes one. */
+function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]): void {
+  const { tx, report } = merging;
+  for (const { id, body } of items) {
+    const ours = tx.carried.find(id);
+    if (ours === undefined) merging.add(1, () => tx.carried.put(id, body));
+    else if (ours === body) report.here += 1;
+    else report.kept.push(id);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Implements StandingTx over SQLite: what came of drawers, inside one write. Lives on the writer thread. */
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { STANDING_BODY } from "../schema/standing-schema.ts";
 import { type StandingRecord, toStanding } from "../standing-row.ts";
 
 /** Single outcomes of a drawer: each before-image of its standing holds all of them. */
@@ -21,6 +22,7 @@ type Body = [
 export class SqliteStandingTx implements StandingTx {
   readonly #onChange: (id: string) => void;
   readonly #find;
+  readonly #body;
   readonly #put;
   readonly #remove;
   readonly #score;
@@ -33,6 +35,7 @@ export class SqliteStandingTx implements StandingTx {
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");
+    this.#body = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
     this.#put = database.prepare("INSERT OR REPLACE INTO standing VALUES (?, ?, ?, ?, ?, ?)");
     this.#remove = database.prepare("DELETE FROM standing WHERE id = ?");
     this.#score = database.prepare(
@@ -70,6 +73,14 @@ export class SqliteStandingTx implements StandingTx {
     this.#onChange(id);
     this.#remove.run(id);
     this.#forgetAll.run(id);
+  }
+
+  bodyOf(id: string): string | undefined {
+    return this.#body.get(id);
+  }
+
+  putBody(id: string, body: string): void {
+    this.restore(id, body);
   }
 
   /** `body`: the row as its before-image holds it; null where there was none. */

@@ -124,6 +124,9 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
   const file = (side: string, mtime: number) =>
     minedFile("/src/a.md", `# Title\n\n${side} text of a file. `.repeat(80), mtime);
   const fact = { subject: "Max", predicate: "works at", object: "Acme", valid_from: "2025-01-01" };
+  const worked = (content: string) => ({
+    ...{ method: "score_memories", params: { outcome: "unknown", memory_scores: { [idOf(content)]: "worked" } } },
+  });
   const open = (atMs: number, palace: TestPalace, calls: Parameters<typeof writeDirectly>[2]): void => {
     mkdirSync(dirname(palace.config.paths.ledgerFile), { recursive: true });
     writeDirectly(palace.config.paths.ledgerFile, "agent", calls, atMs);
@@ -133,18 +136,26 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
     ...[edit("edited there", "edited, over there"), edit("edited on both sides", long("their"))],
     ...[file("their", 10), { method: "kg_add", params: fact }],
     { method: "kg_invalidate", params: { ...fact, ended: "2026-01-01" } },
+    ...[worked("same"), worked("edited there")],
   ]);
   open(AT_MS + 86_400_000, stack, [
     ...notes.filter(({ params }) => params.content !== "deleted here later"),
     ...[edit("edited here", "edited, over here"), edit("edited on both sides", long("our"))],
     ...[file("our", 20), { method: "kg_add", params: fact }],
+    worked("edited there"),
   ]);
   const joined = await bring(stack, host.config.paths.home);
   expect(joined).toMatchObject({
-    kept: [idOf("edited here")],
+    kept: [idOf("edited here"), idOf("edited there")],
     keptSources: ["/src/a.md"],
     beside: [{ id: idOf("edited on both sides") }],
-    rows: { drawer: { updated: 1 }, triple: { added: 0, updated: 1 }, source: { added: 0 }, closet: { added: 0 } },
+    rows: {
+      standing: { added: 1, updated: 0 },
+      drawer: { updated: 1 },
+      triple: { added: 0, updated: 1 },
+      source: { added: 0 },
+      closet: { added: 0 },
+    },
   });
   await using shim = await stack.shim();
   const text = async (id: string): Promise<unknown> =>
@@ -159,7 +170,7 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
 
   // The way back: nothing that came from here comes again, and both texts are there.
   const back = await bring(host, stack.config.paths.home);
-  expect(back["beside"]).toMatchObject([{ id: idOf("edited on both sides") }]);
+  expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(
     [0, state],
   );
