@@ -1,10 +1,13 @@
 /**
- * Writes docs/reference/settings.md, docs/reference/errors.md and docs/lab/differences.md from the tables that the code or its differential test
- * uses. Run `node scripts/docs.ts` after a change to one of them; test/house checks that the pages are up to date. `pages`
- * returns their content, so tests need no files.
+ * Writes the pages that are made from tables of the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/commands.md,
+ * docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after a change to a table;
+ * test/house checks that the pages are up to date. `pages` and `commandPages` return their content, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { describeCommands, type Described, type DescribedCommand } from "../src/bin/commands/described.ts";
+import { manPage } from "../src/bin/commands/man.ts";
+import { GROUPS, OLD_NAMES } from "../src/bin/commands/table.ts";
 import { VARIABLES } from "../src/config/env.ts";
 import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
@@ -46,12 +49,50 @@ export function pages(): Record<string, string> {
   };
 }
 
-export function run({ log }: RunOptions): Promise<number> {
-  for (const [path, content] of Object.entries(pages())) {
+/** Pages about the commands, which load the file of every verb. Path from the root → content. */
+export async function commandPages(): Promise<Record<string, string>> {
+  const commands = await describeCommands();
+  return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };
+}
+
+export async function run({ log }: RunOptions): Promise<number> {
+  for (const [path, content] of Object.entries({ ...pages(), ...(await commandPages()) })) {
     writeFileSync(join(ROOT, path), content);
     log(`wrote ${path}`);
   }
-  return Promise.resolve(0);
+  return 0;
+}
+
+function commandsPage(commands: readonly DescribedCommand[]): string {
+  const link = (name: string): string => `[\`${name}\`](#palace-${name})`;
+  const groups = Object.entries(GROUPS).map(([group, title]) => {
+    const own = commands.filter((one) => one.group === group);
+    const rows = own.map(({ name, does }) => [link(name), does]);
+    return [`## ${title}`, table(["Verb", "Does"], rows), ...own.flatMap(commandSection)].join("\n\n");
+  });
+  const old = Object.entries(OLD_NAMES).map(([name, now]) => [`\`palace ${name}\``, `\`${now}\``]);
+  return page(
+    "Commands",
+    "Every verb of `palace`. All of them take `--palace DIR` (another memory), `--json` (one JSON document on stdout) and `--help`. " +
+      "`palace help VERB` prints the same text in the terminal.",
+    [...groups, `## Old names\n\nThey still work, and print the new name on stderr.\n\n${table(["Old", "Now"], old)}`],
+  );
+}
+
+function commandSection({ name, usage, example, subs }: DescribedCommand): string[] {
+  const known = subs.map((sub) => [`\`${name} ${sub.name}\``, sub.does]);
+  const own = subs.filter((sub: Described) => sub.usage !== "").map((sub) => fence(sub.usage));
+  return [
+    `### palace ${name}`,
+    fence(usage),
+    `Example: \`${example}\``,
+    ...(known.length === 0 ? [] : [table(["Command", "Does"], known)]),
+    ...own,
+  ];
+}
+
+function fence(text: string): string {
+  return `\`\`\`text\n${text}\n\`\`\``;
 }
 
 function settingsPage(): string {

@@ -1,8 +1,14 @@
 /** The command table: few verbs at the top, each with an example, and nothing in it that leads nowhere. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { commandPages } from "../../scripts/docs.ts";
+import { completionsFor, SHELLS } from "../../src/bin/commands/completions.ts";
+import { describeCommands, wordsFor } from "../../src/bin/commands/described.ts";
 import { LOADERS, SUB_LOADERS } from "../../src/bin/commands/load.ts";
 import { type Synonym, SYNONYMS } from "../../src/bin/commands/synonyms.ts";
 import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../../src/bin/commands/table.ts";
+import { ROOT } from "./source-files.ts";
 
 const COLUMNS_MAX = 80;
 /** Refused with what to do instead. */
@@ -74,6 +80,21 @@ test.each(
     ...Object.fromEntries(Object.entries(SYNONYMS).map(([one, { means }]) => [one, means])),
   };
   expect(led[word]?.split(" ")[1]).toBe(verb);
+});
+
+test("docs/reference/commands.md and the man page are what the table makes", async () => {
+  for (const [path, content] of Object.entries(await commandPages()))
+    expect(readFileSync(join(ROOT, path), "utf8"), `${path}: run node scripts/docs.ts`).toBe(content);
+});
+
+test("the completions of each shell have every verb, subverb and option", async () => {
+  const words = wordsFor(await describeCommands());
+  const all = words.flatMap(({ name, flags, subs }) => [name, ...[...flags, ...subs].map((one) => one.name)]);
+  for (const shell of SHELLS) {
+    const text = completionsFor(shell, words);
+    const missing = all.filter((word) => !new RegExp(`(^|[\\s'"-])${word}\\b`, "m").test(text));
+    expect(missing, shell).toEqual([]);
+  }
 });
 
 test("the subverbs that are loaded, or are known to their verb, are those of the table", async () => {

@@ -80,6 +80,8 @@ export const SYNONYMS = {
   merge: suggests("palace import FILE"),
   dump: suggests("palace export DIR"),
   snapshot: suggests("palace backup"),
+  settings: runs("palace config list", "config", "list"),
+  set: suggests("palace config set KEY VALUE"),
   setup: UP,
   init: UP,
   connect: INSTALL,

@@ -1,6 +1,7 @@
 /**
- * Table of the commands of `palace`. The help and the spelling of hints are made from it. A new verb gets a row here and a
- * loader in load.ts. Only data: every command that prints a hint loads this file.
+ * Table of the commands of `palace`. The help, the spelling of hints, the completions, the man page and docs/reference/commands.md
+ * are made from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Only data: every
+ * command that prints a hint loads this file.
  */
 
 export const GROUPS = {
@@ -201,6 +202,12 @@ export const COMMANDS = {
       token: "tokens for clients over TCP: add, list, revoke",
       gate: "keys that may come in: authorize, revoke",
     },
+  },
+  completions: {
+    group: "programs",
+    does: "completions for a shell, and the man page",
+    example: "palace completions zsh",
+    subs: { bash: "for bash", zsh: "for zsh", fish: "for fish", man: "the man page" },
   },
   shim: { group: "programs", does: "stdio MCP for an agent", example: "palace shim" },
   hook: { group: "programs", does: "what hooks of agents run", example: "palace hook claude-code" },

@@ -1,4 +1,7 @@
 /** Names of verbs on the real command line: the old ones, the words that people try, and what the shells complete. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
@@ -49,4 +52,30 @@ test("a word that means a verb runs it when that only reads or adds; any other v
   }
   expect((await palace.run("palace", ["show", id])).code).toBe(0);
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
+});
+
+test("bash completes verbs, subverbs and options, wherever --palace is; the man page is one that man can print", async () => {
+  await using palace = createTestPalace();
+  const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
+  const file = join(palace.home, "palace.bash");
+  writeFileSync(file, script);
+  const complete = (...words: string[]): string[] => {
+    const asked = `source "$0"; COMP_WORDS=(palace "$@"); COMP_CWORD=$#; _palace; echo "\${COMPREPLY[*]}"`;
+    return execFileSync("bash", ["-c", asked, file, ...words], { encoding: "utf8" })
+      .trim()
+      .split(" ");
+  };
+  expect(complete("se")).toEqual(["search"]);
+  expect(complete("")).toContain("add");
+  expect(complete("")).not.toContain("shim");
+  expect(complete("--palace", "/x", "repair", "c")).toEqual(["compact", "closets"]);
+  expect(complete("backup", "")).toEqual(["verify", "restore"]);
+  expect(complete("backup", "verify", "--pass")).toEqual(["--passphrase-file"]);
+  expect(complete("help", "sea")).toEqual(["search"]);
+  const { stdout: man } = await palace.run("palace", ["completions", "man"]);
+  expect(man).toMatch(/^\.TH PALACE 1 /);
+  // Nothing in it is beyond ASCII, and no text begins like a request.
+  expect(man).toMatch(/^[\n\x20-\x7E]+$/);
+  const wrong = await palace.run("palace", ["completions", "zhs"]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("did you mean zsh?")]);
 });
