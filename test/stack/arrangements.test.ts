@@ -167,6 +167,14 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(await palace("status")).toMatch(new RegExp(`door\\s+docker:${container}`));
     expect(await palace("status")).not.toContain("ENOENT");
 
+    // The broker's settings are in its volume: the owner sets them from the host, and the box cannot.
+    expect(await palace("config", "set", "audit-days", "60")).toMatch(/audit-days is 60 .*next start/);
+    expect(await palace("config", "get", "audit-days")).toBe("60\n");
+    expect(await stack.exec("devbox", 1, "palace", "config", "get", "audit-days")).toMatchObject({ stdout: "60" });
+    expect(await stack.exec("devbox", 1, "palace", "config", "set", "audit-days", "70")).toMatchObject({
+      stderr: expect.stringContaining("docker compose exec broker palace config set audit-days 70"),
+    });
+
     const restoring = (): string =>
       execFileSync(
         "docker",
@@ -219,6 +227,9 @@ describe.skipIf(reason)("without Chroma's server", () => {
     });
     await palace("start");
     expect(await palace("search", "pier", "--json")).toContain("pier nine");
+    expect(JSON.parse(await palace("status", "--json"))).toMatchObject({
+      settings: expect.arrayContaining([expect.objectContaining({ key: "audit-days", value: "60", source: "file" })]),
+    });
     await palace("bridge", "remove");
   });
 

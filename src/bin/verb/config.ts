@@ -11,8 +11,10 @@ import { asText, parseValue, type SettingValue } from "../../config/settings-val
 import { armFault } from "../../platform/fault.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { type BrokerBox, brokerBox } from "../docker/owner.ts";
 import { editSettings } from "../settings/edit.ts";
-import { settingRows, sourceText } from "../settings/sources.ts";
+import { configInBox, rowsInBox } from "../settings/box.ts";
+import { type SettingRow, settingRows, sourceText } from "../settings/sources.ts";
 import { nearestWord } from "../terminal/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
@@ -39,9 +41,9 @@ export const verb = defineVerb({
   run: async ({ args, config, out }) => {
     armFault(config.fault);
     const [action = "list", name, value] = args;
-    if (action === "list" && args.length <= 1) list(config, out);
+    if (action === "list" && args.length <= 1) await list(config, out);
     else if (action === "path" && args.length === 1) path(config, out);
-    else if (action === "get" && name !== undefined && args.length === 2) get(config, known(name, "get"), out);
+    else if (action === "get" && name !== undefined && args.length === 2) await get(config, known(name, "get"), out);
     else if (action === "set" && name !== undefined && value !== undefined)
       await set(config, known(name, "set"), value, out);
     else if (action === "unset" && name !== undefined && args.length === 2) await unset(config, name, out);
@@ -57,16 +59,25 @@ export const verb = defineVerb({
   },
 });
 
-function list(config: Config, out: Output): void {
+/** Lists the settings; those of a broker in a container of this machine's engine are asked there. */
+async function allRows(config: Config): Promise<SettingRow[]> {
+  const box = brokerBox(config);
+  const asked = new Map((box === undefined ? [] : await rowsInBox(box)).map((row) => [row.key, row]));
+  return settingRows(config).map((row) => asked.get(row.key) ?? row);
+}
+
+async function list(config: Config, out: Output): Promise<void> {
   const { file, faults } = config.settings;
-  const rows = settingRows(config);
+  const rows = await allRows(config);
   if (out.isJson) return out.document({ file: file.path, exists: file.isThere, settings: rows, faults });
   out.table(rows.map((row) => [row.key, row.value ?? (row.default || "not set"), sourceText(row)]));
   for (const { message, hint } of faults) {
     out.notice(`palace: ${message}`);
     out.notice(`  ${out.spelled(hint)}`);
   }
-  if (isElsewhere(config)) out.notice("The broker runs on another machine and reads the settings there.");
+  const box = brokerBox(config);
+  if (box !== undefined) out.notice(`The broker runs in ${box.container}: its settings are those there.`);
+  else if (isElsewhere(config)) out.notice("The broker runs on another machine and reads the settings there.");
 }
 
 function path({ settings: { file } }: Config, out: Output): void {
@@ -74,8 +85,8 @@ function path({ settings: { file } }: Config, out: Output): void {
   else out.text(file.path);
 }
 
-function get(config: Config, key: SettingKey, out: Output): void {
-  const row = settingRows(config).find((one) => one.key === key);
+async function get(config: Config, key: SettingKey, out: Output): Promise<void> {
+  const row = (await allRows(config)).find((one) => one.key === key);
   if (row === undefined) return;
   if (out.isJson) return out.document(row);
   if (row.value !== null) out.text(row.value);
@@ -84,6 +95,8 @@ function get(config: Config, key: SettingKey, out: Output): void {
 
 /** Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY; then nothing has changed. */
 async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
+  const box = boxOf(config, key);
+  if (box !== undefined) return changeInBox(box, ["set", key, text], out);
   assertHere(config, key, `set ${key} ${quoted(text)}`);
   const value = checked(config, key, text);
   const { path: file } = config.settings.file;
@@ -104,12 +117,34 @@ async function unset(config: Config, name: string, out: Output): Promise<void> {
   const { path: file, faults } = config.settings.file;
   // A key of another version can be taken out, too.
   const written = faults.find((fault) => fault.key === name)?.key ?? known(name, "unset");
+  const box = isSettingKey(key) ? boxOf(config, key) : undefined;
+  if (box !== undefined) return changeInBox(box, ["unset", key], out);
   if (isSettingKey(key)) assertHere(config, key, `unset ${key}`);
   const isChanged = await editSettings(file, written, undefined);
   if (out.isJson) return out.document({ key: written, file, changed: isChanged });
   if (!isChanged) return out.text(`${written} is not set in ${file}.`);
   const effect = isSettingKey(written) ? ` ${out.spelled(await effectText(config, written))}` : "";
   out.text(`${written} is no longer set in ${file}.${effect}`);
+}
+
+function boxOf(config: Config, key: SettingKey): BrokerBox | undefined {
+  return SETTINGS[key].takesEffect === "start" ? brokerBox(config) : undefined;
+}
+
+async function changeInBox(box: BrokerBox, args: readonly string[], out: Output): Promise<void> {
+  const answer = (await configInBox(box, args)) as {
+    key: string;
+    file: string;
+    changed: boolean;
+    overriddenBy?: string | null;
+  };
+  if (out.isJson) return out.document(answer);
+  const [action, , value] = args;
+  const what = action === "set" ? `is ${value ?? ""}` : "is not set";
+  const effect = answer.changed ? out.spelled(" It takes effect at the next start: palace restart") : "";
+  out.text(`${answer.key} ${what} (${answer.file} in ${box.container}).${effect}`);
+  if (answer.overriddenBy)
+    out.notice(`In ${box.container} ${answer.overriddenBy} wins: docker-compose.yml or .env sets it.`);
 }
 
 async function effectText(config: Config, key: SettingKey): Promise<string> {

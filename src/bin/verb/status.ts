@@ -118,6 +118,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       .map((door): Row => ["door", door]),
     ...describeOutcomeDoor(status),
     ["topology", status.topology],
+    ...describeSettings(status),
     ["peers", `${status.peers}`],
     [
       "queue",
@@ -128,6 +129,11 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
     ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
     ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),
   ];
+}
+
+function describeSettings({ settings = [] }: StatusReport): Row[] {
+  const used = settings.map(({ key, variable }) => `${key} from ${variable ?? "settings.json"}`);
+  return used.length === 0 ? [] : [["settings", used.join(", ")]];
 }
 
 function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {

@@ -1,5 +1,7 @@
 /** A client chooses how many tools it is told of, through its shim or in the address; it may call them all. */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -25,6 +27,12 @@ test("without a broker the shim tells of the same few tools", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "unix:/nowhere/palace.sock" } });
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
   expect(names(await light.request("tools/list", {}))).toEqual(LIGHT);
+  mkdirSync(palace.config.paths.home);
+  writeFileSync(join(palace.config.paths.home, "settings.json"), `{ "tools": "light" } // for every agent`);
+  await using set = await palace.shim();
+  expect(names(await set.request("tools/list", {}))).toEqual(LIGHT);
+  await using full = await palace.shim({ MEMPALACE_TOOLS: "full" });
+  expect(names(await full.request("tools/list", {}))).toEqual(FULL);
 });
 
 test("over HTTP the address says it; a profile nobody knows is the full one", async () => {

@@ -141,9 +141,13 @@ describe.skipIf(missing)("the pi extension", () => {
            console.log(JSON.stringify({ jsonrpc: "2.0", id, result: method === "tools/list" ? { tools } : {} }));
        }`,
     );
+    mkdirSync(palace.config.paths.home);
+    const limits = { "mcp-timeout-ms": 90_000, "mcp-max-respawns": 1, "mcp-respawn-backoff-ms": 0 };
+    writeFileSync(join(palace.config.paths.home, "settings.json"), JSON.stringify(limits));
     useEnv(palace, {
       MEMPALACE_MCP_COMMAND: JSON.stringify([process.execPath, server]),
-      ...{ MEMPALACE_MCP_TIMEOUT_MS: "100", MEMPALACE_MCP_MAX_RESPAWNS: "1", MEMPALACE_MCP_RESPAWN_BACKOFF_MS: "0" },
+      // The settings file has the others; the environment wins over it.
+      MEMPALACE_MCP_TIMEOUT_MS: "100",
       MEMPALACE_HOOK_COMMAND: join(palace.home, "none"),
     });
     const pi = await PlainPi.load();

@@ -47,6 +47,10 @@ describe("at the beginning of a session", () => {
       expect(await claude(palace, { hook_event_name: "SessionStart", source })).toBe("");
     const env = { MEMPALACE_WAKE_UP: "off" };
     expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" }, env)).toBe("");
+    writeFileSync(join(palace.config.paths.home, "settings.json"), `{ "wake-up": false, }`);
+    expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" })).toBe("");
+    const on = { MEMPALACE_WAKE_UP: "on" };
+    expect(await claude(palace, { hook_event_name: "SessionStart", source: "startup" }, on)).toBe(said);
   });
 
   test("the same session is given the same bytes again, whatever was filed meanwhile", async () => {
