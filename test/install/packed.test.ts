@@ -69,7 +69,7 @@ describe.skipIf(missing)("the packed package", () => {
     await using _proxy = proxy;
     const command = (name: string): string => join(newcomer.home, ".npm-global/bin", name);
     const way = { HTTPS_PROXY: newcomer.proxyUrl, NODE_EXTRA_CA_CERTS: proxy.caFile };
-    // What is fetched once serves the three of them.
+    // One npm cache serves the three of them.
     const cache = { npm_config_cache: join(folder, "cache") };
     const installed = await newcomer.run(["npm", "install", "--global", ...args, tarball], {
       ...way,

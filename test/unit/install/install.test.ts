@@ -21,7 +21,7 @@ import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
-/** What stands before a copied extension: how it starts us. */
+/** The first line of a copied extension, which says how to start us. */
 const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempalace-mcp"]};\n';
 
 beforeEach(() => {
@@ -154,7 +154,7 @@ test("from a file that was changed since only what is ours goes, and from one th
   expect(read(".claude/settings.json")).toBe('{\n  "model": "x"\n}\n');
 });
 
-test("what was ours before any record of it is known by its command, and goes", () => {
+test("entries of ours that no record names are known by their command, and go", () => {
   install("claude-code", parts, false);
   rmSync(join(home, "state"), { recursive: true });
   uninstall("claude-code", parts, false);
@@ -164,7 +164,7 @@ test("what was ours before any record of it is known by its command, and goes", 
   ]);
 });
 
-test("what cannot be read is an error that says where, and nothing of that agent is changed", () => {
+test("an unreadable file is an error that says where, and the agent keeps all of its files", () => {
   for (const [content, where] of [
     ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
     ["[1]", "line 1, column 1"],
