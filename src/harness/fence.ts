@@ -35,7 +35,9 @@ function fitting(lines: readonly string[], maxBytes: number): string[] {
     if (size(line) > left) {
       // A streaming decoder drops an incomplete character at the end.
       const part = new TextDecoder().decode(Buffer.from(line).subarray(0, Math.max(left - 1, 0)), { stream: true });
-      if (part.length > 2) kept.push(part);
+      const lastWord = part.lastIndexOf(" ");
+      // The bar is followed by the first space.
+      if (part.length > 2) kept.push(lastWord > 1 ? part.slice(0, lastWord) : part);
       break;
     }
     kept.push(line);

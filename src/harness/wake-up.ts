@@ -1,6 +1,6 @@
 /**
- * Makes the text that a session begins with: who the agent is (the user's identity.txt) and what matters most (the palace's
- * essential story), in its fence. It is made once per session and stored, so that a host that stores nothing of it gets the
+ * Makes the text that a session begins with: who the agent is (the user's identity.txt) and the notes that the palace has of the
+ * project, in its fence. It is made once per session and stored, so that a host that stores nothing of it gets the
  * same bytes when the session is resumed. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
@@ -18,12 +18,13 @@ const NO_STORY = /^## L1 — No (?:memories|palace)/;
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 const IDENTITY_MAX_CHARS = 4_000;
 
-export type WakeUp = { config: Config; settings: HarnessSettings; client: Client };
+/** `project`: the wings that may be of the folder that the agent works in. */
+export type WakeUp = { config: Config; settings: HarnessSettings; client: Client; project: readonly string[] };
 
 /** Empty when there is nothing to tell. Errors: the client's. */
-export async function wakeUpText({ config, settings, client }: WakeUp): Promise<string> {
+export async function wakeUpText({ config, settings, client, project }: WakeUp): Promise<string> {
   const { wing } = settings;
-  const { story } = await client.call("palace.wakeUp", wing === undefined ? {} : { wing });
+  const { story } = await client.call("palace.wakeUp", { project, ...(wing !== undefined && { wing }) });
   const parts = [identity(config), NO_STORY.test(story) ? "" : story];
   return fence(parts.filter(Boolean).join("\n\n"), settings.injectedMaxBytes);
 }

@@ -90,6 +90,8 @@ export interface LedgerReader {
   places(): { wing: string; room: string; drawers: number }[];
   /** The last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
+  /** The last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
+  newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
   /** Of those that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   /** A drawer's newest outcomes, the last one last. */

@@ -241,8 +241,11 @@ export type Methods = {
   "memory.undo": { params: UndoRequest; result: UndoReport };
   /** The writes, their authors and times, as far back as the journal goes. */
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /** Layer 1 of upstream's wake-up: what matters most, of all wings or of one. */
-  "palace.wakeUp": { params: { wing?: string }; result: { story: string } };
+  /**
+   * Layer 1 of upstream's wake-up, of all wings or of one. With `project`, the wings that may be the project's: notes of
+   * those first, then of others, and nothing that was mined.
+   */
+  "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * The user has spoken: what the agent is told beside it. `conversation`: the agent's name and its own id of the talk; `project`:
    * memories of other projects are left out; `isFresh`: the agent has nothing before its eyes of what it was shown before; `isCompacted`:

@@ -31,6 +31,7 @@ import {
   type Turn,
 } from "../../harness/turn.ts";
 import type { Exchange } from "../../harness/signal/signals.ts";
+import { wingsOfProject } from "../feeding/project-wings.ts";
 import { keepText, keptText, wakeUpText } from "../../harness/wake-up.ts";
 import { newKey } from "../../platform/ids.ts";
 import { within } from "../../platform/within.ts";
@@ -62,7 +63,7 @@ const EXCHANGE_MAX_MS = 30_000;
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
-palace hook wake-up [--session ID] [--resumed] [--agent NAME] [--within MS]
+palace hook wake-up [--session ID] [--resumed] [--cwd DIR] [--agent NAME] [--within MS]
 palace hook turn --session NAME/ID [--fresh | --compacted] [--agent NAME] [--within MS]
 palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
@@ -72,7 +73,8 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
 
   claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
                be compacted or ends is filed
-  wake-up      prints that text; --resumed: only what the same session was told before
+  wake-up      prints that text; --resumed: only what the same session was told before; --cwd DIR: the agent's folder, whose
+               project comes first
   turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
                {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor what
                was said, whose last exchanges are told
@@ -91,6 +93,7 @@ const OPTIONS = {
   palace: { type: "string" },
   session: { type: "string" },
   resumed: { type: "boolean" },
+  cwd: { type: "string" },
   fresh: { type: "boolean" },
   compacted: { type: "boolean" },
   agent: { type: "string" },
@@ -178,7 +181,7 @@ async function claudeCode(scene: Scene): Promise<string> {
   const doors: Doors = {
     wakeUp: () => {
       if (input.source === "compact" && settings.outcomes !== "off") markCompacted(scene.config, input.session);
-      return wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}` });
+      return wakeUp({ ...scene, agent }, { session: `claude-code/${input.session}`, cwd: input.cwd });
     },
     recall: async (prompt) => {
       if (!settings.recall) return "";
@@ -199,12 +202,13 @@ async function claudeCode(scene: Scene): Promise<string> {
   return answer(input, doors);
 }
 
-async function wakeUp(scene: Scene, { session, resumed }: Values): Promise<string> {
+async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Promise<string> {
   const { config } = scene;
   const settings = readHarness(config.settings.env);
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
-  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client }))) ?? "";
+  const project = await wingsOfProject(cwd);
+  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
   if (session !== undefined && text !== "") keepText(config, session, text);
   return text;
 }

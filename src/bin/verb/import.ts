@@ -31,6 +31,7 @@ Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One
   options: { "dry-run": { type: "boolean" }, "passphrase-file": { type: "string" } },
   args: [1, 1],
   place: ({ values }) => (values["dry-run"] === true ? "there" : "anew"),
+  forOwner: true,
   run: async ({ values, args, config, out }) => {
     armFault(config.fault);
     const from = resolve(args[0] ?? "");

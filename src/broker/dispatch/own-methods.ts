@@ -5,6 +5,7 @@
 import { previewCompressed } from "../../engine/closet/compress.ts";
 import { drawerPayload, findLogical } from "../../engine/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../engine/drawer/shown.ts";
+import { NOTES_READ_MAX, ownStory } from "../../engine/drawer/own-story.ts";
 import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer/wake-up.ts";
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { readPart } from "../../engine/import/merge.ts";
@@ -23,6 +24,7 @@ import { sourceList } from "../../engine/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
 import type { WriteMethod } from "../../engine/tools/apply.ts";
 import { withAdoption } from "../../engine/tools/read-tools.ts";
+import type { LedgerReader } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { MethodName, SearchMode } from "../../protocol/spec.ts";
@@ -31,6 +33,9 @@ import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
 import { type Call, type Handler, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
+
+/** Names that a project's wing may have. */
+const WINGS_MAX = 20;
 
 export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "palace.status": ({ status }) => status(),
@@ -41,6 +46,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const wing = optionalString(params, "wing");
     // Each drawer is masked alone: where the story cuts a secret in the middle, no pattern would recognise it.
     const clean = (text: string): string => mask(text, redact).text;
+    if (params["project"] !== undefined)
+      return redactAnswer({ story: storyOfProject(reader, wingsOf(params["project"]), wing, clean) }, redact);
     // Memory with outcomes decides itself what is shown of it, and when.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
@@ -194,6 +201,24 @@ function write(method: WriteMethod): Handler {
 
 function forAgent(reads: OpenPalace["reads"], { agent }: Call["peer"]): OpenPalace["reads"] & { own: OwnSearches } {
   return { ...reads, own: reads.searches.of(agent) };
+}
+
+/** With `wing`, notes of that wing alone. */
+function storyOfProject(
+  reader: LedgerReader,
+  project: readonly string[],
+  wing: string | undefined,
+  clean: (text: string) => string,
+): string {
+  const here = wing === undefined ? project.filter((one) => one !== MEMORY_WING) : [wing];
+  const others = wing === undefined ? reader.newestNotes([...here, MEMORY_WING], true, NOTES_READ_MAX) : [];
+  return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+function wingsOf(value: unknown): string[] {
+  if (Array.isArray(value) && value.length <= WINGS_MAX && value.every((one) => typeof one === "string")) return value;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", "project must be a list of wings", BAD_PARAMS_HINT);
 }
 
 /** Parameters without MCP's additions. */

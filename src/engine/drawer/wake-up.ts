@@ -18,15 +18,8 @@ export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 /** `drawers` in the order they were filed; `clean` masks what agents must not see in a text, before it is cut. */
 export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
-  const rated = drawers.map((drawer) => ({
-    drawer,
-    weight: weightOf(drawer),
-    filedAt: textOf(drawer.metadata["filed_at"]),
-  }));
-  // The sort is stable, as Python's is: equal drawers keep their order.
-  rated.sort((a, b) => b.weight - a.weight || compare(b.filedAt, a.filedAt));
   const rooms = new Map<string, Drawer[]>();
-  for (const { drawer } of rated.slice(0, DRAWERS_MAX)) {
+  for (const drawer of byWeight(drawers).slice(0, DRAWERS_MAX)) {
     const room = textOf(drawer.metadata["room"] ?? "general");
     rooms.set(room, [...(rooms.get(room) ?? []), drawer]);
   }
@@ -46,6 +39,17 @@ export function essentialStory(drawers: readonly Drawer[], clean: (text: string)
     }
   }
   return lines.join("\n");
+}
+
+/** Returns the most important first, then the newest. The sort is stable, as Python's is: equal drawers keep their order. */
+export function byWeight(drawers: readonly Drawer[]): Drawer[] {
+  const rated = drawers.map((drawer) => ({
+    drawer,
+    weight: weightOf(drawer),
+    filedAt: textOf(drawer.metadata["filed_at"]),
+  }));
+  rated.sort((a, b) => b.weight - a.weight || compare(b.filedAt, a.filedAt));
+  return rated.map(({ drawer }) => drawer);
 }
 
 /** The first of the keys that is present counts, and only if it is a number. */

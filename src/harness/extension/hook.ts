@@ -55,7 +55,7 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
 /** Empty when there is nothing to tell or no memory. With `isResumed` it returns only what the session was told before. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
-  const more = isResumed ? ["--resumed"] : [];
+  const more = ["--cwd", process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 

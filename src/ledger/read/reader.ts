@@ -33,6 +33,12 @@ const DIARY_ROWS_MAX = 10_000;
 const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
+/** No key that only miners write. */
+const UNMINED = ["normalize_version", "source_mtime", "ingest_mode"]
+  .map((key) => `json_extract(metadata, '$.${key}') IS NULL`)
+  .join(" AND ");
+/** Newest rows among which notes are looked for: an agent waits for the answer. */
+const NOTES_SCANNED_MAX = 30_000;
 /** A source filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
 
@@ -236,6 +242,18 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database
       .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`)
       .all(...values, limit)
+      .reverse()
+      .map(toDrawer);
+  }
+
+  newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[] {
+    const places = `wing ${isOutside ? "NOT " : ""}IN (${wings.map(() => "?").join(", ")})`;
+    return this.#database
+      .prepare<(string | number)[], DrawerRecord>(
+        `SELECT * FROM drawer WHERE row IN (SELECT row FROM drawer WHERE ${places} ORDER BY row DESC LIMIT ${NOTES_SCANNED_MAX})
+           AND (source_file = '' OR ${UNMINED}) ORDER BY row DESC LIMIT ?`,
+      )
+      .all(...wings, limit)
       .reverse()
       .map(toDrawer);
   }

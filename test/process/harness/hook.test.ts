@@ -67,6 +67,50 @@ describe("at the beginning of a session", () => {
     expect(await wakeUp("--session", "b")).toContain("second of all");
   });
 
+  test("an agent is told its own project's notes first, whole words of them, and no piece of a mined document", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const client = await palace.client();
+    const put = async (wing: string, content: string, more: object = {}): Promise<void> =>
+      void (await client.callTool("mempalace_add_drawer", { wing, room: "decisions", content, ...more }));
+    await put("tidy_boat", "the spare key hangs behind the door");
+    await put("tidy_boat", `long ago: ${"seaworthiness ".repeat(40)}`);
+    for (const part of ["first", "second"])
+      await put("tidy_boat", `${part} note of one list`, { source_file: "list.md" });
+    await client.callTool("mempalace_diary_write", {
+      agent_name: "pi",
+      wing: "wing_tidy_boat",
+      entry: "sails were sewn",
+    });
+    for (let at = 0; at < 20; at++) await put("other", `a note of elsewhere, number ${at}`);
+    const repository = join(palace.home, "tidy-boat");
+    mkdirSync(join(repository, ".git"), { recursive: true });
+    mkdirSync(join(repository, "src"));
+    const manual = "The manual of the engine. Never run it dry, and never with an open valve. ";
+    writeFileSync(join(repository, "manual.md"), manual.repeat(40));
+    expect((await palace.run("palace", ["mine", "docs", repository])).code).toBe(0);
+    client.close();
+
+    const begins = { hook_event_name: "SessionStart", source: "startup", cwd: join(repository, "src") };
+    const said = (JSON.parse(await claude(palace, begins)) as Answer).hookSpecificOutput.additionalContext;
+    expect(said).not.toContain("manual");
+    expect(said).toMatch(/Known of this project[\s\S]*spare key[\s\S]*Known from elsewhere[\s\S]*number 19/);
+    expect(said).toContain("sails were sewn");
+    expect(said).toMatch(/seaworthiness …$/m);
+    expect(said.match(/note of one list/g)).toHaveLength(1);
+    expect(said.match(/note of elsewhere/g)).toHaveLength(5);
+
+    // pi and opencode name the folder; in an unknown one the newest notes of all are told.
+    const wakeUp = async (...args: string[]): Promise<string> =>
+      (await palace.run("palace", ["hook", "wake-up", ...LONG, ...args])).stdout;
+    expect(await wakeUp("--cwd", repository)).toBe(`${said}\n`);
+    const elsewhere = await wakeUp("--cwd", "/");
+    expect(elsewhere).toContain("number 19");
+    expect(elsewhere).not.toMatch(/this project|manual/);
+    // MemPalace's own command prints upstream's story, mined text and all.
+    expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
+  });
+
   test("a hook answers a host that never closes its stdin, and keeps the turn that such a host hands over", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
     await palace.startBroker();

@@ -93,6 +93,7 @@ test.each([
   ["memory.erasure", `{"waitMs":${WILD}}`, { result: {} }],
   ["message.add", `{"sourceFile":"/f","messages":[${WILD}]}`, BAD_PARAMS],
   ["palace.wakeUp", `{"wing":${WILD}}`, BAD_PARAMS],
+  ["palace.wakeUp", `{"project":[${WILD}]}`, BAD_PARAMS],
   ["turn.begin", `{"conversation":${WILD},"prompt":"x"}`, BAD_PARAMS],
   ["turn.begin", `{"conversation":"a","prompt":${WILD}}`, BAD_PARAMS],
   ["turn.begin", `{"conversation":"a","prompt":"x","project":${WILD}}`, BAD_PARAMS],
