@@ -1,6 +1,9 @@
 /** `palace history`: lists who wrote what, and when. */
 import { connectClient } from "../../client/client.ts";
+import type { Config } from "../../config/config.ts";
 import type { AuditEntry } from "../../protocol/hygiene.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { inWords } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, usageError } from "../verb.ts";
@@ -48,7 +51,7 @@ export const verb = defineVerb({
         next = page.next;
       }
       if (out.isJson) out.document({ entries, more: next !== null });
-      else tell(entries, next !== null, out);
+      else tell(entries, next !== null, config, out);
       return 0;
     } finally {
       client.close();
@@ -56,10 +59,16 @@ export const verb = defineVerb({
   },
 });
 
-function tell(entries: readonly AuditEntry[], more: boolean, out: Output): void {
+function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out: Output): void {
+  const sources = new Map<string, string>();
+  const sourceOf = (path: string): string => {
+    const shown = sources.get(path) ?? shownSource(config, path);
+    sources.set(path, shown);
+    return shown;
+  };
   out.table(
     entries.map(({ at_ms: atMs, claimed_ms: claimedMs, agent, door, method, arguments: asked }) => [
-      ...[localTime(atMs), agent, door, method, shorten(JSON.stringify(asked), SHOWN_COLUMNS)],
+      ...[localTime(atMs), agent, door, method, shorten(inWords(asked, sourceOf), SHOWN_COLUMNS)],
       claimedMs === undefined ? "" : `dated ${localTime(claimedMs)} by its client`,
     ]),
   );

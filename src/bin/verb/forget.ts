@@ -9,6 +9,7 @@ import { namesOf } from "../../feeder/doc-miner/filed-as.ts";
 import { EXIT_CODES, PalaceError } from "../../protocol/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
+import { removalHints } from "../report/removal-hints.ts";
 import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
 import { backUp } from "../report/take-backup.ts";
 import { wholeId } from "../terminal/drawer.ts";
@@ -87,6 +88,7 @@ export const verb = defineVerb({
         tellFiles("Removed", removed, out);
         tellFiles("Made anew", rewritten, out);
         tellFiles("It still stands in", standing, out);
+        for (const line of removalHints(standing)) out.notice(out.spelled(line));
         for (const note of erased.notes) out.notice(note);
       }
       if (erased.pending === 0) return 0;

@@ -1,5 +1,6 @@
 /** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
 import { explainFile } from "../../feeder/doc-miner/why.ts";
+import { shownSource } from "../feeding/came-from.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -29,7 +30,7 @@ Says whether \`palace mine docs\` files FILE and by which rule, and its wing, ro
         ["wing", `${found.wing} (${found.wingFrom})`],
         ["room", found.room && `${found.room} (${found.roomFrom ?? ""})`],
         ["date", found.contentDate && `${found.contentDate} (${found.contentDateFrom ?? ""})`],
-        ["source", found.sourceFile],
+        ["source", found.sourceFile && shownSource(config, found.sourceFile)],
         ["palace", found.palace],
       ].filter((row): row is [string, string] => row[1] !== undefined && row[1] !== ""),
     );

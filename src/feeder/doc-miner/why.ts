@@ -67,7 +67,9 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom: project.wingFrom };
+  // A wing from the notes of an earlier run was not given now.
+  const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
+  const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path);
   const document = judged.taken ? readTaken(root, path) : judged.reason;
   if (typeof document === "string") {

@@ -1,5 +1,5 @@
 /** `palace history`: a person sees who wrote what and when, finds the agent to take back, and nobody else may look. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/client/client.ts";
@@ -47,6 +47,19 @@ test("audit lists writes newest first, by agent, tool and time", async () => {
 
   const shown = await palace.run("palace", ["audit", "--client", "two", "--tool", "kg_add"]);
   expect(shown.stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\ttwo\tunix\tkg_add\t/);
+  // People read words, and a file by the name that they know.
+  expect(shown.stdout).toContain("\tsubject two, predicate wrote, object three");
+  const project = join(palace.home, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "deploy.md"), `# Deploying\n\n${"We roll the servers back by hand. ".repeat(9)}\n`);
+  await palace.run("palace", ["mine", project, "--wing", "w", "--quiet"]);
+  const mined = await palace.run("palace", ["history", "--limit", "9"]);
+  expect(mined.stdout).toMatch(/\tsource\.replace\tw\/general, deploy\.md, /);
+  expect(mined.stdout).toMatch(/\tadd_drawer\tw\/two, "two says 2"\t/);
+  expect(mined.stdout).not.toMatch(/[{}]|\.cache/);
+  const why = await palace.run("palace", ["mine", "why", join(project, "deploy.md")]);
+  expect(why.stdout).toContain("wing\tw (as it was filed before)");
+  expect(why.stdout).toContain("source\tdeploy.md\n");
   expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
 });
 
