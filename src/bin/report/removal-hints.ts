@@ -1,4 +1,4 @@
-/** What to type about the files that still hold a forgotten text. Pure. Used by `palace forget`. */
+/** Names the commands that remove copies of a forgotten text. Pure. Used by `palace forget`. */
 import { quoted } from "../../platform/shell-word.ts";
 import type { Trace } from "./traces.ts";
 

@@ -46,7 +46,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Returns the whole id that a part of it stands for; the part itself when no drawer has it. Errors: several have it. */
+/** Completes a part of an id; returns it unchanged when no drawer has it. Errors: several have it. */
 export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
   if (!answer.found && answer.matches.length === 0) return id;

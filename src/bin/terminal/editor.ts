@@ -12,7 +12,7 @@ const EDITOR_DEFAULT = "vi";
 const NOT_FOUND = 127;
 
 /**
- * Opens the editor on `text` and hands the result to `use`. The file is removed afterwards; if the editor or `use` fails
+ * Opens the editor on `text` and hands the result to `use`. The file is removed afterwards; when the editor or `use` fails
  * after the text was changed, it stays and the person is told where. Errors: CONFIG_USAGE, and those of `use`.
  */
 export async function editText<T>(

@@ -32,7 +32,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const [, signs = "", title = ""] = HEADING.exec(line) ?? [];
-    // Where the state is a guess, a single sign may be a shell's comment.
+    // A single sign may be a shell's comment if the state is only a guess.
     if (open === "" && title !== "" && (start !== "unknown" || signs.length > 1))
       found.push({ at, title: shorten(title, HEADING_MAX) });
   }

@@ -42,7 +42,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** A file stands for itself alone, in the project that it belongs to. */
+/** Finds the project of a file, which is then filed alone. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
