@@ -167,6 +167,30 @@ test("Claude Code has none of our tools where the server is disabled, and runs a
   await expectOursAlone("claude");
 });
 
+test("MemPalace's plugin runs its server beside ours, and a rule of the user's takes our tools away", async () => {
+  const market = { name: "mempalace", owner: { name: "x" } };
+  const plugin = { name: "mempalace", source: "./plugin", description: "x" };
+  put("market/.claude-plugin/marketplace.json", JSON.stringify({ ...market, plugins: [plugin] }));
+  put("market/plugin/.claude-plugin/plugin.json", JSON.stringify({ name: "mempalace", version: "1.0.0" }));
+  const server = { command: "node", args: [other], alwaysLoad: true };
+  put("market/plugin/.mcp.json", JSON.stringify({ mcpServers: { mempalace: server } }));
+  const before = readFileSync(join(home.palace.home, ".claude/settings.json"), "utf8");
+  await type(`claude plugin marketplace add ${join(home.palace.home, "market")}`);
+  await type("claude plugin install mempalace@mempalace");
+  const { tools } = await shown("claude");
+  expect(tools).toEqual(expect.arrayContaining([ourTool("claude"), "mcp__plugin_mempalace_mempalace__other_tool"]));
+  const { rivals } = await agentsSay("claude");
+  expect(rivals.map(({ what }) => what)).toEqual(["the plugin mempalace@mempalace"]);
+  await type(rivals[0]?.takeOut ?? "");
+  await expectOursAlone("claude");
+  edit(".claude/settings.json", (settings) => ({ ...settings, permissions: { deny: ["mcp__mempalace"] } }));
+  expect((await shown("claude")).tools).not.toContain(ourTool("claude"));
+  expect((await agentsSay("claude")).rivals.map(({ what }) => what)).toEqual([
+    "the permission rule deny mcp__mempalace",
+  ]);
+  writeFileSync(join(home.palace.home, ".claude/settings.json"), before);
+});
+
 test("pi shows its model both memories where the seed's bridge is beside ours", async () => {
   const tool = `{ name: "mempalace_other", label: "x", description: "x", parameters: { type: "object", properties: {} },
     execute: async () => ({ content: [{ type: "text", text: "x" }] }) }`;
