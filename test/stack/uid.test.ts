@@ -63,13 +63,14 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the home is its owner's alone to write, and its first shell says how an agent gets a model", async () => {
+  test("the home is its owner's alone to write, its first shell says how an agent gets a model, and zsh completes palace", async () => {
     await up(1000);
     expect(await box("stat -c %a ~")).toBe("755");
     const told = /No agent has a model yet[^]*\.env\.devbox[^]*palace devbox up[^]*opencode auth login/;
     expect(await box("ANTHROPIC_API_KEY=key zsh -ic true")).not.toMatch(told);
     expect(await box("zsh -ic true")).toMatch(told);
     expect(await box("zsh -ic true")).not.toMatch(told);
+    expect(await box("zsh -ic 'print completed by $_comps[palace]'")).toContain("completed by _palace");
   });
 
   test("a slim image has no compilers, and DEVBOX_PACKAGES adds packages of Debian to it", async () => {

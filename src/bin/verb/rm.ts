@@ -1,4 +1,4 @@
-/** `palace rm ID...`: deletes drawers, which `palace undo` can take back. */
+/** `palace rm ID...`: deletes drawers, which `palace history undo` can take back. */
 import { connectClient } from "../../client/client.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { confirm } from "../terminal/confirm.ts";

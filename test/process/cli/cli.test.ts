@@ -228,6 +228,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
     "strays",
     "adoption",
     "idle exit",
+    "settings file",
   ]);
 
   await palace.run("palace", ["stop"]);
