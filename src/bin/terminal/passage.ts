@@ -216,7 +216,11 @@ function densest(rows: readonly Row[], size: number): number {
   const to = inside.findLastIndex(({ terms }) => terms.length > 0);
   if (from < 0) return 0;
   const centred = best.first + from - Math.floor((size - (to - from + 1)) / 2);
-  return Math.max(0, Math.min(centred, rows.length - size));
+  const begin = Math.max(0, Math.min(centred, rows.length - size));
+  // A passage rather begins with a line than with the end of one.
+  let whole = begin;
+  while (whole < best.first + from && (rows[whole]?.isContinued === true || rows[whole]?.pieces.length === 0)) whole++;
+  return rows[whole]?.isContinued === true ? begin : whole;
 }
 
 function trimmed(rows: readonly Row[]): Row[] {

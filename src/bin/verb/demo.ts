@@ -1,12 +1,11 @@
 /**
- * `palace up demo`: makes a throw-away palace with real parts: its own broker, the package's own docs, three searches, two
- * agents.
+ * `palace up demo`: makes a throw-away palace with real parts: its own broker, a small project, three searches, two agents.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
@@ -17,36 +16,43 @@ import { DOCS } from "../../feeder/doc-miner/front.ts";
 import type { FeedReport } from "../../feeder/doc-miner/run.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { executable, PACKAGE_ROOT } from "../executable.ts";
+import { executable } from "../executable.ts";
+import { shownSource } from "../feeding/came-from.ts";
 import { placeOf } from "../feeding/feeding.ts";
+import { findOriginal } from "../feeding/original.ts";
+import { DEMO_PROJECT, DEMO_QUESTIONS } from "../proof/demo-project.ts";
 import { canFind } from "../proof/proof.ts";
 import { openStdioMcp, type StdioMcp } from "../proof/stdio-mcp.ts";
-import { type Output, plural, shorten } from "../terminal/output.ts";
+import { type Output, plural } from "../terminal/output.ts";
+import { passageOf } from "../terminal/passage.ts";
 import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../verb.ts";
 
-const QUESTIONS = [
-  "how does a container reach the broker",
-  "where is the data kept and how is it deleted",
-  "what happens to a write when the broker is killed",
-];
 const WING = "demo";
-const SNIPPET_LENGTH = 200;
+const PASSAGE_ROWS = 5;
+const INDENT = "  ";
+const SLICES_AROUND = 5;
 const POLL_MS = 20;
-/** Enough to embed the package's documents on two cores. */
+/** Enough to load a model and embed the project on two cores. */
 const MODEL_MAX_MS = 20_000;
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
 const EXIT_INTERRUPTED = 130;
 
 type Answer = { question: string; ms: number; hits: { source: string; room: string; text: string }[] };
-type Hit = { source_file?: string; room?: string; text?: string };
+type Hit = {
+  source_file?: string;
+  source_path?: string;
+  room?: string;
+  text?: string;
+  neighbors?: { before: { text: string }[]; after: { text: string }[] };
+};
 
 export const verb = defineVerb({
   usage: `palace up demo
 
-Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files this package's
-documents, asks three questions, and lets two agents write and read each other's memories at the same time.`,
+Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files the documents of
+a small example project, asks three questions, and lets two agents write and read each other's memories at the same time.`,
   options: {},
   args: [0, 0],
   place: "any",
@@ -64,7 +70,7 @@ documents, asks three questions, and lets two agents write and read each other's
       say(out, `A throw-away palace in ${folder}`);
       broker = startBroker(demoEnv);
       await waitForBroker(demo, broker, interrupted.signal);
-      const result = await show(demo, demoEnv, out, interrupted.signal);
+      const result = await show(demo, demoEnv, folder, out, interrupted.signal);
       if (out.isJson) out.document(result);
       return 0;
     } catch (error) {
@@ -105,17 +111,18 @@ function shareModels({ model }: Config, demo: Config): void {
     symlinkSync(join(model.cacheDir, name), join(demo.model.cacheDir, name));
 }
 
-async function show(config: Config, env: Env, out: Output, signal: AbortSignal): Promise<object> {
+async function show(config: Config, env: Env, folder: string, out: Output, signal: AbortSignal): Promise<object> {
   const client = await connectClient({ config, agent: "palace demo", start: "never" });
   try {
-    const filed = await fileDocuments(config, client, out, signal);
+    const project = join(folder, "harbour");
+    const filed = await fileDocuments(config, client, project, out, signal);
     const search = await searchMode(client, out, signal);
     say(
       out,
       `Searching ${search.mode === "hybrid" ? `by words and by meaning (${search.model})` : "by words: no model is here"}`,
     );
     const answers: Answer[] = [];
-    for (const question of QUESTIONS) answers.push(await ask(client, question, out));
+    for (const question of DEMO_QUESTIONS) answers.push(await ask(config, client, question, out));
     const agents = await letAgentsMeet(env, out, signal);
     return {
       filed: { files: filed.report.filed, drawers: filed.report.drawers, ms: filed.ms },
@@ -131,13 +138,18 @@ async function show(config: Config, env: Env, out: Output, signal: AbortSignal):
 async function fileDocuments(
   config: Config,
   client: Client,
+  project: string,
   out: Output,
   signal: AbortSignal,
 ): Promise<{ report: FeedReport; ms: number }> {
+  for (const [path, text] of Object.entries(DEMO_PROJECT)) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  }
   const startedAt = performance.now();
   const report = await feedDocuments({
     options: {
-      ...{ front: DOCS, dir: PACKAGE_ROOT, wing: WING, dryRun: false, force: false },
+      ...{ front: DOCS, dir: project, wing: WING, dryRun: false, force: false },
       ...{ limit: 0, drawersMax: 0, ignoreFiles: true, include: [] },
       agent: "palace-demo",
       ...placeOf(config),
@@ -151,7 +163,7 @@ async function fileDocuments(
   const ms = elapsed(startedAt);
   say(
     out,
-    `Filed ${plural(report.filed, "document")} of ${PACKAGE_ROOT} as ${plural(report.drawers, "drawer")} in ${ms} ms`,
+    `Filed ${plural(report.filed, "document")} of a small example project as ${plural(report.drawers, "drawer")} in ${ms} ms`,
   );
   return { report, ms };
 }
@@ -177,19 +189,37 @@ async function searchMode(
   }
 }
 
-async function ask(client: Client, question: string, out: Output): Promise<Answer> {
+async function ask(config: Config, client: Client, question: string, out: Output): Promise<Answer> {
   const startedAt = performance.now();
-  const found = await client.call("drawer.search", { query: question, wing: WING, limit: 3 });
+  const request = { query: question, wing: WING, limit: 3, neighbors: SLICES_AROUND };
+  const found = (await client.call("drawer.search", request))["results"];
   const ms = elapsed(startedAt);
-  const hits = ((found["results"] ?? []) as Hit[]).map(({ source_file: source = "?", room = "?", text = "" }) => ({
-    source,
-    room,
-    text: shorten(text, SNIPPET_LENGTH),
-  }));
+  const shown = ((found ?? []) as Hit[]).map((hit) => passageIn(config, hit, question, out.columns));
   say(out, `\n"${question}"  ${ms} ms`);
-  const best = hits[0];
-  say(out, best === undefined ? "  nothing found" : `  ${best.source} (${best.room}): ${best.text}`);
-  return { question, ms, hits };
+  const [best] = shown;
+  if (best === undefined) say(out, `${INDENT}nothing found`);
+  else if (!out.isJson) {
+    out.text(`${INDENT}${best.source}`);
+    if (out.isTerminal) out.styled(best.lines, `${INDENT}${INDENT}`);
+    else out.text(best.text.replace(/^/gm, `${INDENT}${INDENT}`));
+  }
+  return { question, ms, hits: shown.map(({ source, room, text }) => ({ source, room, text })) };
+}
+
+/** `source` is file, line and heading; `text` is the passage that a person is shown. */
+function passageIn(config: Config, hit: Hit, question: string, columns: number) {
+  const { text = "", room = "?", source_file: name = "?", source_path: path = "", neighbors } = hit;
+  const document = findOriginal(config, path, text);
+  const { heading, line, lines } = passageOf(text, question, {
+    columns: columns - 2 * INDENT.length,
+    rows: PASSAGE_ROWS,
+    before: (neighbors?.before ?? []).map((slice) => slice.text),
+    after: (neighbors?.after ?? []).map((slice) => slice.text),
+    document,
+  });
+  const file = path === "" ? name : shownSource(config, path);
+  const source = `${file}${line === undefined ? "" : `:${line}`}${heading === undefined ? "" : ` › ${heading}`}`;
+  return { source, room, lines, text: lines.map((row) => row.map((piece) => piece.text).join("")).join("\n") };
 }
 
 /** Two shims, like those of two agents, write at the same time; then each searches for what the other wrote. */

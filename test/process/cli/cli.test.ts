@@ -308,8 +308,19 @@ test("the demo finds what it filed, lets two agents meet, and leaves neither pro
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  const searches = value["searches"] as { hits: unknown[]; ms: number }[];
-  expect(searches.map(({ hits }) => hits.length > 0)).toEqual([true, true, true]);
+  // Three right answers by words alone, each with its file, its line and whole lines of it.
+  const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
+  expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
+    [
+      expect.stringMatching(/^docs\/decisions\.md:\d+/),
+      expect.stringContaining("We chose Postgres because its exclusion constraints"),
+    ],
+    [
+      expect.stringMatching(/^docs\/deploy\.md:\d+/),
+      expect.stringContaining("`make rollback` puts the previous image back"),
+    ],
+    [expect.stringMatching(/^docs\/incidents\.md:\d+/), expect.stringContaining("A retry sent the confirmation again")],
+  ]);
   expect(readdirSync(temporary)).toEqual([]);
   expect(readdirSync(palace.home)).toEqual(["tmp"]);
   expect(processesWith(palace.home)).toEqual([]);

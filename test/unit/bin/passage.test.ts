@@ -43,6 +43,11 @@ test("a passage begins and ends at words and marks where a line goes on", () => 
   }
 });
 
+test("a passage begins with a whole line where one is before the matches", () => {
+  const text = `${FILLER}\n\nBefore it.\nThe key is here.\n\nAfter it.\nThe end.`;
+  expect(shown(text, "key", { rows: 5 })).toEqual(["Before it.", "The key is here.", "", "After it.", "The end."]);
+});
+
 test("lines of code and tables stay lines, with their indentation as far as they differ in it", () => {
   const code = "    if (spare) {\n\n\n\tkey();\n      }\n    return 1;";
   expect(shown(code, "key", { rows: 5 })).toEqual(["if (spare) {", "", "key();", "  }", "return 1;"]);
