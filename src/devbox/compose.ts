@@ -33,6 +33,8 @@ export type Stack = Readonly<{
   images: Readonly<Record<Service, string>>;
 }>;
 
+/** Time to repeat a build that fails: npm gives up after 11 s. */
+const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
@@ -152,13 +154,17 @@ export function noDocker(cause: unknown): PalaceError {
 }
 
 /**
- * Runs one to its end. On a terminal it shows its own progress; elsewhere a line now and then says what it is at. Shape: undefined, or
- * the end of what a failed one said (empty on a terminal, where it was seen). Errors: the signal's reason.
+ * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere a line now and then says what it does.
+ * Returns undefined, or the last lines of a command that failed: "" on a terminal, where the user saw them. Errors: the signal's reason.
  */
-export async function runCompose(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
+export async function runCompose(
+  place: Place,
+  args: readonly string[],
+  watch: Watch,
+  isLive = process.stderr.isTTY,
+): Promise<string | undefined> {
   const { log, signal } = watch;
   const [docker = "", ...compose] = composeCommand(place);
-  const isLive = process.stderr.isTTY;
   const child = spawn(docker, [...compose, ...args], {
     env: { ...place.env },
     stdio: isLive ? ["ignore", 2, "inherit"] : ["ignore", "pipe", "pipe"],
@@ -182,6 +188,20 @@ export async function runCompose(place: Place, args: readonly string[], watch: W
   } finally {
     clearInterval(ticking);
   }
+}
+
+/**
+ * Learns what a command that failed on a terminal has said there, by running it again without one. Only for a command that may run
+ * twice. Returns undefined where the second run succeeded, "" where it takes too long.
+ */
+export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
+  const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
+  const signal = AbortSignal.any([limit, ...(watch.signal ? [watch.signal] : [])]);
+  return runCompose(place, args, { log: () => {}, signal }, false).catch((error: unknown) => {
+    watch.signal?.throwIfAborted();
+    if (limit.aborted) return "";
+    throw error;
+  });
 }
 
 /** The step of a build, or the container, that was named last. */

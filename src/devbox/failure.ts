@@ -33,7 +33,7 @@ const KNOWN: readonly Known[] = [
   [
     /invalid (?:volume specification|mount config|spec)|error mounting|not a directory|mounts denied|Mounts denied|bind source path does not exist/,
     ({ root }) =>
-      `check the folders in ${quoted(`${root}/.env`)} and your environment: DEVBOX_WORKSPACE, MEMPALACE_MODEL_DIR, EXTRA_CA_CERTS`,
+      `check the paths in ${quoted(`${root}/.env`)} and your environment: DEVBOX_WORKSPACE, MEMPALACE_MODEL_DIR, EXTRA_CA_CERTS, SSH_AUTH_SOCK`,
   ],
   [
     /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|Temporary failure (?:in name resolution|resolving)|Could not resolve|i\/o timeout|no such host/,

@@ -13,7 +13,9 @@ import { PalaceError } from "../protocol/errors.ts";
 /** What a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
 const COPIED = [
   ...["package.json", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile.base", "docker-compose.yml", "dist"],
-  ...["agents.json", "agents.ts", "ports.yml", "main.ts", "seed.ts", "setup.ts"].map((name) => `scripts/${name}`),
+  ...["agents.json", "agents.ts", "compose", "ports.yml", "main.ts", "seed.ts", "setup.ts"].map(
+    (name) => `scripts/${name}`,
+  ),
   "src/protocol/errors.ts",
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };

@@ -87,10 +87,16 @@ export function readTree(folder: string): HomeTree {
 
 /** Errors: STORE_CORRUPT, before anything is put back, for a copy whose bytes are not those that were written. */
 export async function restorePalace(source: Source, folder: string): Promise<void> {
+  await assertWritten(folder, "palace");
+  await putPalace(source, join(folder, "palace.tar"));
+}
+
+/** Puts a verified backup in the place of the stack's memory, which stays beside it as `before-restore-…`. Nothing of the stack runs. */
+export async function putPalace(source: Source, file: string): Promise<void> {
   const alike = await likeBroker(source);
   const script = `cat > $MEMPALACE_PATH/.put-back.tar && palace restore $MEMPALACE_PATH/.put-back.tar --yes >&2
     code=$?; rm -f $MEMPALACE_PATH/.put-back.tar; palace stop >&2; exit $code`;
-  await fromFile(source, folder, "palace", { ...alike, command: ["sh", "-c", script] });
+  await fromFile(source, file, { ...alike, command: ["sh", "-c", script] });
 }
 
 /** Those files alone; what is there by such a name is kept as NAME.~1~. */
@@ -98,7 +104,8 @@ export async function restoreHome(source: Source, folder: string, paths: readonl
   const named = paths.length > NAMED_MAX ? [] : paths.map((path) => `./${path}`);
   const keep = ["--backup=numbered", "--no-recursion", "--numeric-owner", "--same-permissions", "--same-owner"];
   const command = ["tar", "--extract", ...keep, "--directory", HOME, "--file", "-", "--", ...named];
-  await fromFile(source, folder, "home", { ...besideHome(source, false), command });
+  await assertWritten(folder, "home");
+  await fromFile(source, join(folder, "home.tar"), { ...besideHome(source, false), command });
 }
 
 /** Names of whole snapshots, the newest last. */
@@ -174,16 +181,19 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   return { bytes, sha256: hash.digest("hex") };
 }
 
-async function fromFile(
-  { engine, project }: Source,
-  folder: string,
-  name: "palace" | "home",
-  program: Omit<Program, "stdout" | "stdin">,
-): Promise<void> {
+/** Errors: STORE_CORRUPT. */
+async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
   const snapshot = JSON.parse(readFileSync(join(folder, "snapshot.json"), "utf8")) as Snapshot;
   if ((await sumOf(file)) !== snapshot[name].sha256)
     throw copyFailed(file, "its bytes are not those that were written");
+}
+
+async function fromFile(
+  { engine, project }: Source,
+  file: string,
+  program: Omit<Program, "stdout" | "stdin">,
+): Promise<void> {
   const heard = new Transform({ transform: (_piece, _encoding, done) => done() }).resume();
   const { code, said } = await runOneOff(engine, project, { ...program, stdin: createReadStream(file), stdout: heard });
   if (code !== 0) throw copyFailed(file, said);
@@ -206,12 +216,17 @@ function copyFailed(file: string, said: string): PalaceError {
 }
 
 async function verifyPalace({ cacheDir }: Source, file: string, counts: Counts): Promise<void> {
+  const held = await checkBackup(file, cacheDir);
+  if (held.drawers !== counts.drawers || held.facts !== counts.facts)
+    throw copyFailed(file, `it holds ${held.drawers} drawers, and the memory ${counts.drawers}`);
+}
+
+/** Reads the whole backup and returns what it holds. Errors: STORE_CORRUPT, CONFIG_USAGE for one with a passphrase. */
+export async function checkBackup(file: string, cacheDir: string): Promise<{ drawers: number; facts: number }> {
   removeDrafts(cacheDir, DRAFT);
   const { folder, release } = makeDraft(cacheDir, DRAFT);
   try {
-    const { manifest } = await unpackVerified(file, { folder, passphrase: () => Promise.resolve(undefined) });
-    if (manifest.counts.drawers !== counts.drawers || manifest.counts.facts !== counts.facts)
-      throw copyFailed(file, `it holds ${manifest.counts.drawers} drawers, and the memory ${counts.drawers}`);
+    return (await unpackVerified(file, { folder, passphrase: () => Promise.resolve(undefined) })).manifest.counts;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     release();

@@ -1,5 +1,6 @@
 /** Brings the stack up, whoever asks for it: `palace devbox up`, `palace up --docker`, scripts/up. Twice is as good as once. */
 import {
+  askAgain,
   assertCertificates,
   composeCommand,
   type Place,
@@ -94,7 +95,8 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   if (before !== undefined) await moveStack(here, { root, env }, before, options);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
-  const failure = await runCompose({ root, env }, args, options);
+  const seen = await runCompose({ root, env }, args, options);
+  const failure = seen === "" ? await askAgain({ root, env }, args, options) : seen;
   if (failure === undefined) {
     keepWorkspace(root, chosen, log);
     keepGitFolder(root, gitFolder);
@@ -104,7 +106,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
     await noteFolder({ ...opened, hasVolumes: true }, workspace);
     return { ...opened, place: { root, env }, before: before?.stack.project };
   }
-  log(failure);
+  if (seen !== "") log(failure);
   throw composeFailed("the compose stack did not become healthy", failure, { root, env });
 }
 

@@ -170,6 +170,12 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     );
     expect(JSON.parse(filed)).toBeDefined();
     await expectAtHome(1001, "developer");
+    // Something beside owner and mode denies writing, as SELinux does.
+    await execa("chattr", ["+i", workspace]);
+    const said = box("devbox-workspace");
+    await said.catch(() => undefined);
+    await execa("chattr", ["-i", workspace]);
+    expect(await said).toMatch(/is yours \(uid 1001\), and writing there is denied[^]*DEVBOX_MOUNT_FLAGS=z/);
   });
 
   test("the box compiles C and C++, makes a Python environment, and takes a package of pip into the home", async () => {

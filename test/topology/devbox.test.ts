@@ -3,7 +3,17 @@
  * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
  */
 import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -13,6 +23,7 @@ import { ROOT } from "../../scripts/main.ts";
 import { quoted } from "../../src/platform/shell-word.ts";
 import { STEPS } from "../../src/devbox/recreate/job.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
+import { type SshAgent, sshAgentSocket, startSshAgent } from "../helpers/ssh-agent.ts";
 
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`palace devbox left out: ${reason}`);
@@ -20,15 +31,7 @@ if (reason !== undefined) console.warn(`palace devbox left out: ${reason}`);
 type Ran = { code: number | undefined; signal: string | undefined; stdout: string; stderr: string };
 
 const CLONED = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
-const BESIDE = [
-  "Dockerfile.base",
-  "docker-compose.yml",
-  ".dockerignore",
-  "README.md",
-  "CHANGELOG.md",
-  "LICENSE",
-  "volumes",
-];
+const BESIDE = "Dockerfile.base docker-compose.yml .dockerignore README.md CHANGELOG.md LICENSE volumes".split(" ");
 const project = dockerName(`devbox-${randomBytes(3).toString("hex")}`);
 
 describe.skipIf(reason)("palace devbox", () => {
@@ -38,10 +41,12 @@ describe.skipIf(reason)("palace devbox", () => {
   /** A worktree of `repository`. */
   let workspace: string;
   let repository: string;
+  let agent: SshAgent;
 
   const env = (more: Record<string, string | undefined>) => ({
     ...{ HOME: join(folder, "home"), XDG_STATE_HOME: join(folder, "state"), XDG_CACHE_HOME: join(folder, "cache") },
     ...{ COMPOSE_PROJECT_NAME: project, DEVBOX_UID: "1000", DEVBOX_GID: "1000", MEMPALACE_OFFLINE: "1" },
+    ...{ SSH_AUTH_SOCK: sshAgentSocket(folder) },
     ...{ PALACE_REVISION: "one", DEVBOX_CLAUDE_CODE: undefined, XDG_RUNTIME_DIR: undefined, ...more },
   });
   const run = async (
@@ -86,6 +91,14 @@ describe.skipIf(reason)("palace devbox", () => {
     return `${files}\n${found}`;
   };
 
+  /** Returns the pid of the bridge by which this machine's agents reach the stack's memory. */
+  const bridgeOfHost = async (): Promise<number> => {
+    const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
+    await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
+    const bridges = join(folder, "state/palace/bridge");
+    return Number(readFileSync(join(bridges, readdirSync(bridges)[0] ?? "", "lock"), "utf8"));
+  };
+
   beforeAll(async () => {
     await sweepLeftovers();
     folder = mkdtempSync(join(tmpdir(), "palace-devbox-"));
@@ -95,6 +108,7 @@ describe.skipIf(reason)("palace devbox", () => {
       symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
     }
     mkdirSync(join(folder, "home"));
+    agent = await startSshAgent(folder, 1001);
     writeFileSync(join(folder, "home", ".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n");
     repository = join(folder, "main's");
     await execa("git", ["init", "--quiet", repository]);
@@ -105,6 +119,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await execa("chmod", ["-R", "a+rwX", repository, workspace]);
   });
   afterAll(async () => {
+    agent?.end();
     if (folder === undefined) return;
     const down = ["--profile", "owner", "down", "--volumes", "--remove-orphans", "--rmi", "local", "--timeout", "5"];
     await execa("docker", ["compose", ...down], { cwd: clone, env: env({}), reject: false });
@@ -121,12 +136,19 @@ describe.skipIf(reason)("palace devbox", () => {
     const failed = await run(clone, ["up", "--workspace", workspace], { BASE_IMAGE: "no:such:image" });
     expect(failed).toMatchObject({ code: 5, stderr: expect.stringMatching(/invalid reference format/) });
     expect(failed.stderr).not.toContain("a proxy inspects TLS");
+    // The same on a terminal, which compose has for its own progress.
+    const typed = `${process.execPath} ${join(clone, "src/bin/palace.ts")} devbox up`;
+    const script = ["--quiet", "--return", "--command", typed, "/dev/null"];
+    const more = { BASE_IMAGE: "no:such:image" };
+    const shown = await execa("script", script, { env: env(more), cwd: clone, reject: false, stdin: "ignore" });
+    expect(shown.stdout).toMatch(/did not become healthy: .*invalid reference format/);
     expect(existsSync(join(clone, ".env"))).toBe(false);
   });
 
   test("up brings the stack up with a workspace, which stays the workspace when the next up names none", async () => {
-    const override = { services: { devbox: { environment: { MINE: "mine" } } } };
-    writeFileSync(join(clone, "docker-compose.override.yml"), JSON.stringify(override));
+    const fragment = readFileSync(join(clone, "scripts/compose/ssh-agent.yml"), "utf8");
+    const override = fragment.replace("{ SSH_AUTH_SOCK:", "{ MINE: mine, SSH_AUTH_SOCK:");
+    writeFileSync(join(clone, "docker-compose.override.yml"), override);
     await good(["up", "--workspace", "../my work's"]);
     const written = `DEVBOX_WORKSPACE="${workspace}"\nDEVBOX_GIT_DIR="${repository}/.git"\n`;
     expect(readFileSync(join(clone, ".env"), "utf8")).toBe(written);
@@ -150,6 +172,11 @@ describe.skipIf(reason)("palace devbox", () => {
     await execa("docker", ["compose", "up", "-d", "--wait", "devbox"], { cwd: clone, env: env({}) });
     await good(["up"]);
     expect(await box("git status --short; git config --global --list | grep ^user")).toBe("user.name=Grace");
+  });
+
+  test("the host's ssh-agent answers in the devbox, although its socket belongs to another uid", async () => {
+    expect(await box("ssh-add -L")).toBe(agent.publicKey);
+    expect(await box("stat -c '%u %a' $SSH_AUTH_SOCK")).toBe("1000 600");
   });
 
   test("another clone with the same project name is told so, and changes nothing", async () => {
@@ -378,9 +405,30 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(unasked).toMatchObject({ code: 2, stderr: expect.stringMatching(/erases 2 drawers and the home/) });
     expect((await run(clone, ["down", "--volumes", "--yes", "other"])).code).toBe(2);
     expect(await box("cat ~/notes.txt")).toBe("mine");
-    const { copy } = JSON.parse(await good(["down", "--volumes", "--yes", project, "--json"])) as { copy: string };
+    const before = await kept();
+    const resident = await bridgeOfHost();
+    const erased = await run(clone, ["down", "--volumes", "--yes", project]);
+    expect(erased, erased.stderr).toMatchObject({ code: 0 });
+    const [, copy = ""] = /palace devbox up && \S*palace devbox restore (\S+)/.exec(erased.stdout) ?? [];
+    expect(erased.stderr).toContain("the bridge to it is removed");
+    // A zombie has no command line, either.
+    const command = (): string =>
+      existsSync(`/proc/${resident}`) ? readFileSync(`/proc/${resident}/cmdline`, "utf8") : "";
+    await expect.poll(command, { timeout: 30_000 }).toBe("");
     expect(JSON.parse(readFileSync(join(copy, "snapshot.json"), "utf8"))).toMatchObject({ counts: { drawers: 2 } });
     const { stdout } = await execa("docker", ["volume", "ls", "--quiet", "--filter", `name=${project}`]);
     expect(stdout).toBe("");
+    // The last line says how both come back.
+    expect(await run(clone, ["restore", folder])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/neither a backup/),
+    });
+    await good(["up"], { PALACE_REVISION: "two-again" });
+    await good(["restore", copy]);
+    expect(await kept()).toBe(before);
+    expect(await status()).toMatchObject({ up: true });
+    // A memory with drawers is not replaced by a slip.
+    expect((await run(clone, ["restore", join(copy, "palace.tar")])).stderr).toContain(`--yes ${project}`);
+    expect(await kept()).toBe(before);
   });
 });

@@ -143,6 +143,7 @@ export const COMMANDS = {
       status: "what runs, and what it holds",
       recreate: "new containers, with memory and home kept",
       down: "end it; memory and home stay",
+      restore: "put a copy of memory and home back",
     },
   },
   start: { group: "care", does: "start the broker", example: "palace start" },

@@ -1,4 +1,6 @@
 /** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verb/devbox.ts. */
+import { createInterface } from "node:readline/promises";
+import { PalaceError } from "../../protocol/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
@@ -19,7 +21,7 @@ export type DevboxCall = Readonly<{
     yes?: string | undefined;
     "no-backup"?: boolean | undefined;
   };
-  /** Behind the name: of `shell`, the command. */
+  /** The words behind the name: the command of `shell`, the copy of `restore`. */
   rest: readonly string[];
   config: Config;
   env: Env;
@@ -50,5 +52,30 @@ export async function watched(
     if (!isStopped || (error as Error).name !== "AbortError") throw error;
     out.notice(`Interrupted. ${out.spelled(next)}`);
     return EXIT_INTERRUPTED;
+  }
+}
+
+/** Has the project's name typed, or given by `--yes`. Errors: CONFIG_USAGE for another name, and without a terminal to ask on. */
+export async function assertNamed(
+  project: string,
+  given: string | undefined,
+  command: (project: string) => string,
+): Promise<void> {
+  const hint = command(project);
+  if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
+    throw new PalaceError("CONFIG_USAGE", "nobody is there to confirm it; nothing was changed", hint);
+  const typed = given ?? (await askName(project));
+  if (typed !== project)
+    throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
+}
+
+async function askName(project: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(`Type the project's name (${project}) to go on: `)).trim();
+  } catch {
+    return "";
+  } finally {
+    terminal.close();
   }
 }

@@ -1,12 +1,15 @@
-/** `palace devbox down`: the containers go. With --volumes everything goes, and nobody does that by a slip. */
-import { createInterface } from "node:readline/promises";
+/** `palace devbox down`: ends the containers. `--volumes` erases everything, once the project's name was typed. */
+import { endBridge } from "../../bridge/end.ts";
+import { readSettings, removeSettings } from "../../bridge/settings.ts";
+import type { Config } from "../../config/config.ts";
 import { lastCopy, takeDown } from "../../devbox/down.ts";
-import { hasVolume } from "../../devbox/engine.ts";
+import { boxesOf, type Engine, hasVolume } from "../../devbox/engine.ts";
+import { restoreCommand } from "../../devbox/restore.ts";
 import { devboxStatus } from "../../devbox/status.ts";
 import { openStack } from "../../devbox/up.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
-import { type DevboxCall, placeOf, watched } from "./call.ts";
+import { assertNamed, type DevboxCall, placeOf, watched } from "./call.ts";
 
 export function down(call: DevboxCall): Promise<number> {
   const { values, config, out } = call;
@@ -28,42 +31,41 @@ export function down(call: DevboxCall): Promise<number> {
       out.notice(
         `This erases ${memory} and the home${home === null ? "" : ` (${formatBytes(home)})`} of the stack ${project}.`,
       );
-      await assertNamed(project, values.yes);
+      await assertNamed(project, values.yes, (name) => `palace devbox down --volumes --yes ${name}`);
       if (values["no-backup"] !== true) {
         copy = await lastCopy(opened, config.paths.cacheDir, watch);
         out.notice(`A copy is kept: ${copy}`);
       }
     }
+    const brokers = isErasing ? await brokerNames(opened.engine, project) : [];
     await takeDown(opened, isErasing, watch);
+    const isUnbridged = await removeBridge(config, brokers);
     if (out.isJson) out.document({ project, erased: isThere, copy });
     else if (isErasing)
       out.text(
         copy === null
           ? "The stack and its volumes are gone."
-          : `The stack and its volumes are gone. To have the memory again: palace backup restore ${copy}/palace.tar`,
+          : out.spelled(
+              `The stack and its volumes are gone. To have memory and home in a new one: ${restoreCommand(copy)}`,
+            ),
       );
     else out.text(out.spelled("The stack has ended; memory and home are kept. Again: palace devbox up"));
+    if (isUnbridged) out.notice("Agents on this machine used that memory; the bridge to it is removed.");
     return 0;
   });
 }
 
-/** Errors: CONFIG_USAGE for another name, or where nobody can be asked. */
-async function assertNamed(project: string, given: string | undefined): Promise<void> {
-  const hint = `palace devbox down --volumes --yes ${project}`;
-  if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
-    throw new PalaceError("CONFIG_USAGE", "nobody is there to confirm it; nothing was changed", hint);
-  const typed = given ?? (await askName(project));
-  if (typed !== project)
-    throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
+/** Containers that may have run the stack's broker, also where none is left. */
+async function brokerNames(engine: Engine, project: string): Promise<string[]> {
+  const boxes = await boxesOf(engine, project);
+  return [`${project}-broker-1`, ...boxes.filter(({ service }) => service === "broker").map(({ name }) => name)];
 }
 
-async function askName(project: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await terminal.question(`Type the project's name (${project}) to go on: `)).trim();
-  } catch {
-    return "";
-  } finally {
-    terminal.close();
-  }
+/** Ends the bridge of this machine's agents to a broker that is gone for good, and its process. Returns whether there was one. */
+async function removeBridge({ paths }: Config, brokers: readonly string[]): Promise<boolean> {
+  const bridge = readSettings(paths);
+  if (bridge?.kind !== "docker" || !brokers.includes(bridge.host)) return false;
+  await endBridge(paths);
+  removeSettings(paths);
+  return true;
 }

@@ -8,6 +8,7 @@ const SUBS = {
   status: [],
   recreate: ["no-build", "force"],
   down: ["volumes", "yes", "no-backup"],
+  restore: ["yes"],
 } as const;
 
 const USAGE = `palace devbox up [--workspace DIR] [--share] [--from PROJECT | --fresh]
@@ -15,6 +16,7 @@ palace devbox shell [-- CMD ...]
 palace devbox status
 palace devbox recreate [--no-build] [--force]
 palace devbox down [--volumes [--yes PROJECT] [--no-backup]]
+palace devbox restore FOLDER|FILE [--yes PROJECT]
 
 The stack of docker-compose.yml: chroma, broker and the devbox, in which agents work. Memory and home are volumes; nothing but
 down --volumes erases them. Plain docker compose works beside it.
@@ -28,7 +30,9 @@ down --volumes erases them. Plain docker compose works beside it.
             counted again in the new stack. What is not as it was is rolled back, with exit code 5. Killed at any point, the next
             recreate or up finishes it. --no-build: from the images that are there; --force: whatever is at work in the stack
   down      ends and removes the containers. --volumes erases memory and home too, after a copy (--no-backup: without) and once the
-            project's name was typed (--yes PROJECT: here)`;
+            project's name was typed (--yes PROJECT: here)
+  restore   puts a copy into the stack: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
+            The memory that is there stays beside it. If it has drawers, you type the project's name first (--yes PROJECT)`;
 
 export const verb = defineVerb({
   usage: USAGE,
@@ -56,12 +60,14 @@ export const verb = defineVerb({
           .some((one) => one === option) && !SUBS[sub].some((one) => one === option),
     );
     if (foreign !== undefined) throw usageError(USAGE, `palace devbox ${sub} takes no --${foreign}`);
-    if (sub !== "shell" && rest.length > 0) throw usageError(USAGE, `unexpected argument: ${rest[0] ?? ""}`);
+    if (!["shell", "restore"].includes(sub) && rest.length > 0)
+      throw usageError(USAGE, `unexpected argument: ${rest[0] ?? ""}`);
     const devbox: DevboxCall = { ...call, rest };
     if (sub === "up") return (await import("../devbox/up.ts")).up(devbox);
     if (sub === "shell") return (await import("../devbox/shell.ts")).shell(devbox);
     if (sub === "status") return (await import("../devbox/status.ts")).status(devbox);
     if (sub === "recreate") return (await import("../devbox/recreate.ts")).recreate(devbox);
+    if (sub === "restore") return (await import("../devbox/restore.ts")).restore(devbox);
     return (await import("../devbox/down.ts")).down(devbox);
   },
 });

@@ -40,12 +40,12 @@ test.each([
   [
     afterBuild("Error response from daemon: invalid volume specification: '/tmp/a:b:/workspace:rw'"),
     "/tmp/a:b",
-    /^check the folders in \/stack\/\.env/,
+    /^check the paths in \/stack\/\.env/,
   ],
   [
     afterBuild('Error response from daemon: error mounting "/etc/hostname" to rootfs: not a directory'),
     "/etc/hostname",
-    /^check the folders/,
+    /^check the paths/,
   ],
   [afterBuild("dependency failed to start: container p-broker-1 is unhealthy"), "p-broker-1", /logs broker$/],
   [

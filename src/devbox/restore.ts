@@ -1,0 +1,69 @@
+/** Puts a copy back into the stack: the folder of `down --volumes` or of a recreate, or a backup file of `palace backup`. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { quoted } from "../platform/shell-word.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { runCompose, type Watch } from "./compose.ts";
+import { boxesOf } from "./engine.ts";
+import { composeFailed } from "./failure.ts";
+import { treeDiffers } from "./home-tree.ts";
+import { startOld, stopWriters } from "./recreate/drain.ts";
+import { oldBoxes } from "./recreate/images.ts";
+import { newJob } from "./recreate/job.ts";
+import { sourceOf } from "./recreate/roll-back.ts";
+import { checkBackup, homeTree, putPalace, readTree, restoreHome, restorePalace } from "./snapshot.ts";
+import type { Opened } from "./up.ts";
+
+/** `folder` has a home beside the memory. */
+export type Copy = Readonly<{ file: string; folder: string | undefined; drawers: number; facts: number }>;
+
+/** Reads and checks the whole copy. Errors: CONFIG_USAGE for a path without one, STORE_CORRUPT. */
+export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? join(path, "palace.tar") : path;
+  if (!existsSync(file) || (isFolder && !existsSync(join(path, "snapshot.json"))))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${path} is neither a backup nor a copy of memory and home; nothing was changed`,
+      "give a file of palace backup, or a folder that palace devbox down --volumes or recreate has named",
+    );
+  const { drawers, facts } = await checkBackup(file, cacheDir);
+  return { file, folder: isFolder ? path : undefined, drawers, facts };
+}
+
+/**
+ * Stops the stack, puts the copy back and starts the stack again. The memory that was there stays beside the new one; files of the home
+ * that differ are kept as NAME.~1~. Returns how many files of the home were put back. Errors: CONFIG_USAGE for a stack without
+ * containers, STORE_CORRUPT, BROKER_START_FAILED.
+ */
+export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
+  const { engine, stack, place } = opened;
+  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
+    throw new PalaceError("CONFIG_USAGE", "the stack has no containers", "palace devbox up");
+  const room = { ...opened, ...watch, cacheDir };
+  const job = newJob(await oldBoxes(room), false);
+  const source = await sourceOf(room, job);
+  await stopWriters(room);
+  let home: readonly string[] = [];
+  try {
+    watch.log("putting the memory back (the one that is there stays beside it) ...");
+    if (copy.folder === undefined) await putPalace(source, copy.file);
+    else {
+      await restorePalace(source, copy.folder);
+      home = treeDiffers(readTree(copy.folder), await homeTree(source));
+      watch.log(`putting ${home.length} files of the home back ...`);
+      if (home.length > 0) await restoreHome(source, copy.folder, home);
+    }
+  } finally {
+    await startOld(room, job);
+  }
+  const failure = await runCompose(place, ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"], watch);
+  if (failure === undefined) return home.length;
+  watch.log(failure);
+  throw composeFailed("the copy is back, but the stack did not become healthy", failure, place);
+}
+
+/** Returns the commands that put a copy into a new stack. */
+export function restoreCommand(folder: string): string {
+  return `palace devbox up && palace devbox restore ${quoted(folder)}`;
+}
