@@ -3,35 +3,21 @@
  * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
  */
 import { randomBytes } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { ROOT } from "../../scripts/main.ts";
 import { quoted } from "../../src/platform/shell-word.ts";
 import { STEPS } from "../../src/devbox/recreate/job.ts";
+import { cloneTo, makeWorktree, type Ran, residentOf, runDevbox, runOnTerminal } from "../helpers/devbox-clones.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";
 import { type SshAgent, sshAgentSocket, startSshAgent } from "../helpers/ssh-agent.ts";
 
 const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`palace devbox left out: ${reason}`);
 
-type Ran = { code: number | undefined; signal: string | undefined; stdout: string; stderr: string };
-
-const CLONED = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
-const BESIDE = "Dockerfile.base docker-compose.yml .dockerignore README.md CHANGELOG.md LICENSE volumes".split(" ");
 const project = dockerName(`devbox-${randomBytes(3).toString("hex")}`);
 
 describe.skipIf(reason)("palace devbox", () => {
@@ -49,15 +35,8 @@ describe.skipIf(reason)("palace devbox", () => {
     ...{ SSH_AUTH_SOCK: sshAgentSocket(folder) },
     ...{ PALACE_REVISION: "one", DEVBOX_CLAUDE_CODE: undefined, XDG_RUNTIME_DIR: undefined, ...more },
   });
-  const run = async (
-    from: string,
-    args: readonly string[],
-    more: Record<string, string | undefined> = {},
-  ): Promise<Ran> => {
-    const command = [join(from, "src/bin/palace.ts"), "devbox", ...args];
-    const done = await execa(process.execPath, command, { env: env(more), cwd: from, reject: false, stdin: "ignore" });
-    return { code: done.exitCode, signal: done.signal, stdout: done.stdout, stderr: done.stderr };
-  };
+  const run = (from: string, args: readonly string[], more: Record<string, string | undefined> = {}): Promise<Ran> =>
+    runDevbox(from, args, env(more));
   const good = async (args: readonly string[], more: Record<string, string | undefined> = {}): Promise<string> => {
     const { code, stdout, stderr } = await run(clone, args, more);
     expect(code, stderr).toBe(0);
@@ -95,28 +74,18 @@ describe.skipIf(reason)("palace devbox", () => {
   const bridgeOfHost = async (): Promise<number> => {
     const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
     await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
-    const bridges = join(folder, "state/palace/bridge");
-    return Number(readFileSync(join(bridges, readdirSync(bridges)[0] ?? "", "lock"), "utf8"));
+    return residentOf(join(folder, "state"));
   };
 
   beforeAll(async () => {
     await sweepLeftovers();
     folder = mkdtempSync(join(tmpdir(), "palace-devbox-"));
     [clone, other, workspace] = [join(folder, "clone"), join(folder, "other"), join(folder, "my work's")];
-    for (const place of [clone, other]) {
-      for (const name of [...CLONED, ...BESIDE]) cpSync(join(ROOT, name), join(place, name), { recursive: true });
-      symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
-    }
+    for (const place of [clone, other]) cloneTo(place);
     mkdirSync(join(folder, "home"));
     agent = await startSshAgent(folder, 1001);
-    writeFileSync(join(folder, "home", ".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n");
     repository = join(folder, "main's");
-    await execa("git", ["init", "--quiet", repository]);
-    await git("commit", "--quiet", "--allow-empty", "--message", "begin");
-    await git("worktree", "add", "--quiet", "-b", "feature", workspace);
-    // The devbox's uid works in both.
-    if (process.getuid?.() === 0) await execa("chown", ["-R", "1000:1000", repository, workspace]);
-    await execa("chmod", ["-R", "a+rwX", repository, workspace]);
+    await makeWorktree(repository, workspace, join(folder, "home"));
   });
   afterAll(async () => {
     agent?.end();
@@ -137,11 +106,8 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(failed).toMatchObject({ code: 5, stderr: expect.stringMatching(/invalid reference format/) });
     expect(failed.stderr).not.toContain("a proxy inspects TLS");
     // The same on a terminal, which compose has for its own progress.
-    const typed = `${process.execPath} ${join(clone, "src/bin/palace.ts")} devbox up`;
-    const script = ["--quiet", "--return", "--command", typed, "/dev/null"];
-    const more = { BASE_IMAGE: "no:such:image" };
-    const shown = await execa("script", script, { env: env(more), cwd: clone, reject: false, stdin: "ignore" });
-    expect(shown.stdout).toMatch(/did not become healthy: .*invalid reference format/);
+    const shown = await runOnTerminal(clone, ["up"], env({ BASE_IMAGE: "no:such:image" }));
+    expect(shown).toMatch(/did not become healthy: .*invalid reference format/);
     expect(existsSync(join(clone, ".env"))).toBe(false);
   });
 
