@@ -7,7 +7,7 @@ import { type Check, ok, warn } from "./check.ts";
 const ANSWER_MAX_MS = 3_000;
 const NAME = "judge model";
 const HINT =
-  "MEMPALACE_JUDGE_URL is the address without /chat/completions, MEMPALACE_JUDGE_MODEL a name: docs/how-to/learning.md";
+  "judge-url is the address without /chat/completions, judge-model a name (palace config): docs/how-to/learning.md";
 
 /** Nothing where none is named. Never throws. */
 export async function checkJudge(env: Env): Promise<Check[]> {

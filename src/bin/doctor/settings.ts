@@ -1,4 +1,5 @@
 /** The settings file for `palace doctor`: its faults, where values come from, and whether the running broker uses them. Imported by doctor.ts. */
+import { isBridged } from "../../client/bridge.ts";
 import { connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
@@ -19,7 +20,18 @@ export async function checkSettingsFile(config: Config): Promise<Check[]> {
     .map((one) => `${one.key} from ${one.source === "file" ? "the file" : sourceText(one)}`);
   const what = used.length === 0 ? "all defaults" : used.join(", ");
   if (checks.length === 0) checks.push(ok(NAME, `${file.path}${file.isThere ? "" : ", not there"}: ${what}`));
-  return [...checks, ...checkUse(config, await brokerSettings(config))];
+  // A broker elsewhere reads a file of its own.
+  if (config.endpoint !== undefined || isBridged(config)) return checks;
+  const status = await brokerStatus(config);
+  return [...checks, ...checkUse(config, status?.settings), ...checkDoor(status)];
+}
+
+/** A door of the file that cannot be opened keeps no broker from starting. */
+function checkDoor(status: StatusReport | undefined): Check[] {
+  const listen = status?.settings?.find(({ key, source }) => key === "listen" && source === "file");
+  if (listen === undefined || listen.value === "off" || status?.doors.some(({ kind }) => kind === "tcp") === true)
+    return [];
+  return [warn("listen", `the door ${printable(listen.value)} of the file is shut`, "palace status logs says why")];
 }
 
 /** Compares the file with what the running broker has read. An older broker does not tell. */
@@ -42,12 +54,12 @@ function checkUse({ settings }: Config, inUse: StatusReport["settings"]): Check[
   });
 }
 
-async function brokerSettings(config: Config): Promise<StatusReport["settings"]> {
+async function brokerStatus(config: Config): Promise<StatusReport | undefined> {
   try {
     const client = await connectClient({ config, agent: "palace doctor", start: "never" });
-    const { settings } = await client.call("palace.status", {});
+    const status = await client.call("palace.status", {});
     client.close();
-    return settings;
+    return status;
   } catch {
     return undefined;
   }

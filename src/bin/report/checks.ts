@@ -294,7 +294,7 @@ function checkReranker({ search }: StatusReport): Check {
 
 const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {
   files: "let the broker write the palace folder, and look at its disk",
-  chroma: "start Chroma or correct MEMPALACE_CHROMA_URL",
+  chroma: "start Chroma or correct chroma-url (palace config)",
 };
 
 function checkDriver({ driver }: StatusReport): Check {

@@ -10,7 +10,7 @@ const LLM = "this program asks no language model";
 export const ABSENT: Readonly<Record<string, Absent>> = {
   serve: {
     why: "the broker serves all agents",
-    hint: "palace start; over the network: MEMPALACE_LISTEN, palace bridge token add",
+    hint: "palace start; over the network: palace config set listen tcp://HOST:PORT, palace bridge token add",
   },
   update: { why: "this is another program than MemPalace's", hint: "npm install -g palace-devbox" },
   export: { why: "that is a verb of palace", hint: "palace export DIR" },

@@ -43,7 +43,7 @@ Wires agents to the memory, all that are found unless some are named (\`palace i
     let code = 0;
     for (const agent of named.length === 0 ? ["all"] : named)
       code = Math.max(code, await verb.execute([agent, ...place, ...(out.isJson ? ["--json"] : [])], env));
-    out.notice("learning is on in agents that are started with MEMPALACE_OUTCOMES=on in their environment");
+    out.notice("learning is on in every agent after: palace config set outcomes on");
     return code;
   },
 });

@@ -12,7 +12,8 @@ const USAGE = `palace history [--client NAME] [--tool NAME] [--since TIME] [--li
 
 The writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace history undo --client\` takes), through which
 door, and what was asked. A write that its client dates earlier, because it waited for a broker or says so, shows that too. TIME is
-2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. The journal goes MEMPALACE_AUDIT_DAYS back.`;
+2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. The journal goes back as many days as the
+setting audit-days says.`;
 
 const LIMIT = 50;
 const PAGE = 500;

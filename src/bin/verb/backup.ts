@@ -14,8 +14,8 @@ export const verb = defineVerb({
   usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
 
 Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
-the agents' events, the TCP door's tokens (which open nothing) and settings. Agents may go on meanwhile. Without a name it goes
-to MEMPALACE_BACKUP_DIR, else here. - writes it to stdout, for a pipe. It is there when it is whole and synced, and not before;
+the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may go on meanwhile. Without a name it goes
+to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. It is there when it is whole and synced, and not before;
 Ctrl-C leaves nothing. It is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
 
   --encrypt               around it a passphrase, typed here (the age format; also where one is given in another way)

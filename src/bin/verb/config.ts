@@ -1,9 +1,12 @@
 /** `palace config`: reads and changes the settings in `settings.json` in the palace's folder. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
+import { readTokens } from "../../broker/door/tokens.ts";
 import { isBridged } from "../../client/bridge.ts";
 import { findBroker } from "../../client/discover.ts";
 import { type Config, faultsWith } from "../../config/config.ts";
+import { readDoors } from "../../config/doors.ts";
 import { VARIABLES } from "../../config/env.ts";
 import { secretOf } from "../../config/secrets.ts";
 import { isSettingKey, kindText, SETTING_KEYS, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
@@ -108,8 +111,17 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
     return out.document({ key, value, file, changed: isChanged, takesEffect, overriddenBy: variable ?? null });
   out.text(`${key} is ${asText(kind, value)} (${file}).${isChanged ? ` ${out.spelled(effect)}` : ""}`);
   if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
+  if (key === "listen" && lacksToken(config, value))
+    out.notice(`The door stays shut until there is a token: ${out.spelled("palace bridge token add NAME")}`);
   if ((kind === "folder" || kind === "file") && !existsSync(String(value)))
     out.notice(`There is nothing at ${String(value)} yet.`);
+}
+
+/** True for a door that other machines can reach, while nobody holds a token. */
+function lacksToken({ paths }: Config, value: SettingValue): boolean {
+  const { listen } = readDoors({ MEMPALACE_LISTEN: String(value) });
+  if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;
+  return readTokens(paths.tokensFile).length === 0;
 }
 
 async function unset(config: Config, name: string, out: Output): Promise<void> {

@@ -6,6 +6,7 @@ import { findBroker } from "../../client/discover.ts";
 import { clearStop, ensureBroker } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
+import { assertSettings } from "../../config/settings.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
@@ -39,6 +40,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
     await askDocker(box, ["restart", box.container]);
     return { stopped, ...(await untilOpen(config, await untilServed(config))) };
   }
+  assertSettings(config.settings);
   assertCanListen(config);
   // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
   // for a stop by hand.

@@ -76,7 +76,7 @@ export class Session {
         new PalaceError(
           "ENGINE_TIMEOUT",
           `the engine gave no answer to ${method} within ${timeoutMs / 1000} s; whether the call was done is not known`,
-          "look whether it was done before you repeat it; slow calls: MEMPALACE_ENGINE_TIMEOUT_SECONDS",
+          "look whether it was done before you repeat it; for slow calls: palace config set engine-timeout-seconds SECONDS",
         ),
       );
     };

@@ -181,7 +181,7 @@ function makeFolder(dir: string): void {
     throw new PalaceError(
       "STORE_UNAVAILABLE",
       `the folder for backups cannot be made: ${(cause as Error).message}`,
-      "mount its disk, or make the folder above it; MEMPALACE_BACKUP_DIR names it",
+      "mount its disk, or make the folder above it; the setting backup-dir names it",
       { cause },
     );
   }

@@ -81,7 +81,9 @@ export class Model {
     const found = await findModel(config);
     if (found !== undefined) return found;
     if (config.offline)
-      return this.#missing("no model on this machine and MEMPALACE_OFFLINE is set; searching by words only");
+      return this.#missing(
+        "no model on this machine, and the setting offline forbids to fetch it; searching by words only",
+      );
     if (performance.now() < this.#downloadAt) return undefined;
     this.#downloadAt = performance.now() + DOWNLOAD_AGAIN_MS;
     return this.#download();

@@ -55,7 +55,11 @@ const SILENCE_MAX_MS = 30_000;
 export async function downloadModel(config: ModelConfig, options: DownloadOptions): Promise<ModelFiles> {
   const { signal, onProgress, files = MODEL_FILES } = options;
   if (config.offline)
-    throw new PalaceError("CONFIG_BAD_VALUE", "MEMPALACE_OFFLINE forbids the download", "unset MEMPALACE_OFFLINE");
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      "the setting offline forbids the download",
+      "palace config set offline off, then palace restart",
+    );
   const base = (config.url ?? HUB_URL).replace(/\/+$/, "");
   const folder = downloadFolder(config);
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -135,7 +139,9 @@ async function fetchRest(
 }
 
 function refusal(message: string, cause?: unknown): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", message, "name a folder that has it: palace config set model-dir DIR", { cause });
+  return new PalaceError("STORE_UNAVAILABLE", message, "name a folder that has it: palace config set model-dir DIR", {
+    cause,
+  });
 }
 
 async function isWhole(path: string, file: RemoteFile): Promise<boolean> {

@@ -22,7 +22,7 @@ export function chromaError(error: unknown, op: string, place: string): PalaceEr
   if (isUnreached(error))
     return unavailable(
       `no Chroma server answers at ${URL.parse(place)?.origin ?? place}${reasonOf(error)}`,
-      "start Chroma there, or correct MEMPALACE_CHROMA_URL",
+      "start Chroma there, or correct chroma-url (palace config)",
     );
   switch (name) {
     case "ChromaClientError":

@@ -79,17 +79,28 @@ test("a bad value keeps the broker from starting by file and key, an unknown key
     },
   });
   expect((await palace.run("palace", ["config", "unset", "audit-days"])).code).toBe(0);
+  // Without a token that door is shut, which keeps no agent from its memory.
+  const shut = await palace.run("palace", ["config", "set", "listen", "tcp://0.0.0.0:0"]);
+  expect(shut).toMatchObject({ code: 0, stderr: expect.stringContaining("token add") });
   expect((await palace.run("palace", ["start"])).code).toBe(0);
   const { checks } = (await palaceJson(palace, ["doctor", "--no-start"])).value as { checks: Check[] };
   expect(checks.find(({ name }) => name === "settings file")).toMatchObject({
     state: "warn",
     detail: `${file}: of-a-newer-version is not a setting of this version, and is not used`,
   });
+  expect(checks.find(({ name }) => name === "listen")).toMatchObject({
+    state: "warn",
+    detail: "the door tcp://0.0.0.0:0 of the file is shut",
+  });
   expect((await palaceJson(palace, ["config", "set", "audit-days", "60"])).value).toMatchObject({
     takesEffect: "start",
   });
   const said = await palace.run("palace", ["doctor", "--no-start"]);
   expect(said.stdout).toMatch(/audit-days.*does not use the file's 60 yet.*restart/);
+  // A restart that cannot succeed ends no broker, and a command beside it goes on.
+  settingsFile(palace, `{ "audit-days": 2, "redact": }`);
+  expect((await palaceJson(palace, ["restart"])).value).toMatchObject({ error: { code: "CONFIG_BAD_VALUE" } });
+  expect(await palace.run("palace", ["status"])).toMatchObject({ code: 0, stderr: expect.stringContaining(file) });
 });
 
 test("set refuses what a key does not take, a secret and an unknown key, and changes nothing", async () => {
