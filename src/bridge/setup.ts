@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import type { Client } from "ssh2";
+import { isRecord } from "../platform/is-record.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { inTime } from "./channel.ts";
 import { connectSsh, openGate, type Target } from "./reconnect.ts";
@@ -86,6 +87,9 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
+
+/** Of a host's unexpected answer, shown in the error. */
+const SAID_MAX_CHARS = 80;
 
 type Remote = { file?: string; gateSocket: string };
 
@@ -170,7 +174,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   const command = [...remotePalace.split(" "), "gate", action, ...words, ...place, "--json"];
   const ssh = [...sshArguments(sshConfig), ...(port === undefined ? [] : ["-p", String(port)]), target, "--"];
   try {
-    return JSON.parse(await run("ssh", [...ssh, command.map(quote).join(" ")])) as Remote;
+    return lastObject(await run("ssh", [...ssh, command.map(quote).join(" ")]));
   } catch (cause) {
     const typed = ["palace", "gate", action, ...[...words, ...place].map(quote)].join(" ");
     throw new PalaceError(
@@ -180,6 +184,20 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
       { cause },
     );
   }
+}
+
+/** The answer is one line; a shell's start files may print others before it. Errors: a sentence when there is no such line. */
+function lastObject(said: string): Remote {
+  for (const line of said.trim().split("\n").reverse()) {
+    try {
+      const value: unknown = JSON.parse(line);
+      if (isRecord(value)) return value as Remote;
+    } catch {
+      // A line of the shell's.
+    }
+  }
+  const [first = ""] = said.trim().split("\n");
+  throw new Error(`its answer is not ours, and begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
 }
 
 function quote(word: string): string {

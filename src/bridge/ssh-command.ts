@@ -14,6 +14,8 @@ import type { ConnectionEvents } from "./channel.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const START_MAX_MS = 10_000;
+/** A living master answers `ssh -O check` in milliseconds; a stopped one never does. */
+const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;
 
@@ -27,6 +29,8 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #at: Endpoint & { kind: "unix" };
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
+  /** True when the user's master may hold the forwarding, which an earlier resident may have asked for. */
+  #isShared = true;
 
   constructor(settings: BridgeSettings, bridgeDir: string) {
     super();
@@ -36,21 +40,41 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
 
   /** Errors: TRANSPORT_REFUSED with ssh's message. */
   async channel(): Promise<Duplex> {
+    // The kernel accepts connections for a stopped master as well, so dialling proves nothing then.
+    const isHung = this.#isShared && (await this.#isMasterHung());
     try {
-      return await dial(this.#at);
+      if (!isHung) return await dial(this.#at);
     } catch {
-      await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
-      return dial(this.#at);
+      // There is no forwarding yet, or no more.
     }
+    await (this.#starting ??= this.#start(isHung).finally(() => (this.#starting = undefined)));
+    return dial(this.#at);
+  }
+
+  /**
+   * A master that was stopped (a laptop's sleep, SIGSTOP) takes requests and answers none, and `ConnectTimeout` does not
+   * bound the wait for it. We then connect alone instead.
+   */
+  async #isMasterHung(): Promise<boolean> {
+    const check = this.#ssh("-O", "check", this.#settings.target);
+    let isLate = false;
+    const late = setTimeout(() => {
+      isLate = true;
+      check.kill("SIGKILL");
+    }, MASTER_MAX_MS);
+    await new Promise((resolve) => check.on("error", resolve).on("close", resolve));
+    clearTimeout(late);
+    return isLate;
   }
 
   /**
    * With a shared connection `ssh` hands the forwarding to its master and exits, so readiness means that somebody listens.
    */
-  async #start(): Promise<void> {
+  async #start(isAlone: boolean): Promise<void> {
     const { target } = this.#settings;
     rmSync(this.#at.path, { force: true });
-    const child = this.#ssh("-o", "ExitOnForwardFailure=yes", "-N", "-L", this.#forwarding(), target);
+    const alone = isAlone ? ["-o", "ControlPath=none"] : [];
+    const child = this.#ssh(...alone, "-o", "ExitOnForwardFailure=yes", "-N", "-L", this.#forwarding(), target);
     let said = "";
     let isOver = false;
     child.stderr?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
@@ -58,7 +82,10 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     child.on("close", (code) => {
       isOver = true;
       if (this.#child === child && code !== 0) this.emit("down", said.trim() || "ssh ended");
-      if (this.#child === child) this.#child = undefined;
+      if (this.#child === child) {
+        this.#child = undefined;
+        this.#isShared = code === 0;
+      }
     });
     for (const deadline = performance.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
       const wasOver = isOver;
@@ -70,6 +97,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
       throw new PalaceError("TRANSPORT_REFUSED", `ssh ${target}: ${why}`, "palace bridge status");
     }
     this.#child = isOver ? undefined : child;
+    this.#isShared = isOver;
     this.emit("connected");
   }
 

@@ -149,6 +149,37 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
+  test("whose shared connection hangs connects alone, and a host whose shell prints text at its start is set up all the same", async () => {
+    const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
+    await using all = await pair(control);
+    const { box, host, setup, sshd } = all;
+    const configFile = join(host.home, "sshd/sshd_config");
+    const noisy = join(host.home, "noisy");
+    writeFileSync(noisy, "echo Welcome to a noisy host\n");
+    await sshd.kill();
+    writeFileSync(configFile, readFileSync(configFile, "utf8").replace("SetEnv ", `SetEnv BASH_ENV=${noisy} `));
+    await sshd.start();
+    const ssh = async (...args: string[]): Promise<string> => {
+      const { stdout, stderr } = await promisify(execFile)("ssh", ["-F", sshd.sshConfig, ...args]);
+      return stdout + stderr;
+    };
+    expect(await ssh("testhost", "true")).toContain("Welcome");
+    await host.run("palace", ["start"]);
+    const done = await setup("--through-ssh");
+    expect(done, done.stderr + sshd.log()).toMatchObject({ code: 0 });
+
+    const master = Number(/pid=(\d+)/.exec(await ssh("-O", "check", "testhost"))?.[1]);
+    process.kill(master, "SIGSTOP");
+    try {
+      const drawer = JSON.stringify(note(1));
+      const written = await box.run("palace", ["call", "add_drawer", drawer, "--json"]);
+      expect(JSON.parse(written.stdout), written.stderr).toHaveProperty("drawer_id");
+      expect(JSON.parse(written.stdout)).not.toHaveProperty("spooled");
+    } finally {
+      process.kill(master, "SIGKILL");
+    }
+  });
+
   test("is taken back: the entry, the key and the resident are gone, other entries as they were", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
