@@ -140,6 +140,15 @@ describe.skipIf(reason)("without Chroma's server", () => {
     // In a real container: what must not be lost is on volumes, and the user is the broker's.
     expect(doctor.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, the home on \/home\/developer/);
     expect(doctor.stdout).toMatch(/ok\tuid\t1000, as the owner of the broker's socket/);
+    // The broker is another container's: hints name what works there.
+    for (const [command, hint] of [
+      ["palace logs", "on the host: docker compose logs broker"],
+      ["palace bridge token add me", "on the host: docker compose exec broker palace bridge token add me"],
+      ["roampal start", "MEMPALACE_OUTCOMES=on in .env.devbox"],
+    ] as const)
+      expect((await stack.exec("devbox", 1, ...command.split(" "))).stderr).toContain(hint);
+    const added = await stack.exec("broker", 1, "palace", "bridge", "token", "add", "me");
+    expect(added, added.stderr).toMatchObject({ exitCode: 0 });
     const own = await stack.exec("broker", 1, "palace", "doctor");
     expect(own.stdout).toMatch(
       /ok\tvolumes\tthe palace on \/palace, state and spooled writes on \/var\/lib\/mempalace/,

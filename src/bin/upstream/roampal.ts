@@ -5,6 +5,8 @@ import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { isServedByStack } from "../docker/stack-hints.ts";
 import { restartBroker } from "../verb/restart.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
@@ -62,6 +64,12 @@ palace restart. The broker that runs is made anew for it if it has no such door;
         "CONFIG_BAD_VALUE",
         `the door is open to this machine alone, not at ${host}`,
         "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to others, with the same API",
+      );
+    if (isServedByStack(config) || brokerBox(config) !== undefined)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        "the stack's broker opens no such door, which only its own container could reach",
+        "agents in the devbox learn without it: MEMPALACE_OUTCOMES=on in .env.devbox, then: palace devbox up",
       );
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {

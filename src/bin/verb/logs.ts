@@ -3,6 +3,8 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../../protocol/errors.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { isServedByStack } from "../docker/stack-hints.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace, palaceNotFound } from "../terminal/place.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -26,6 +28,10 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
     const { logFile } = config.paths;
     const lines = readCount(values.lines, "lines", LINES_DEFAULT);
     const isFollowing = values.follow === true;
+    const box = brokerBox(config);
+    const where = box === undefined ? "docker compose logs broker" : `docker logs ${box.container}`;
+    if (box !== undefined || isServedByStack(config))
+      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", "the broker's log is its container's", `on the host: ${where}`);
     const tail = readTail(logFile);
     if (tail === undefined && !hasPalace(config)) throw palaceNotFound(config);
     if (tail === undefined && !isFollowing)

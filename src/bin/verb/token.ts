@@ -4,6 +4,8 @@
  */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { isServedByStack } from "../docker/stack-hints.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -31,6 +33,14 @@ export const verb = defineVerb({
         "CONFIG_USAGE",
         `tokens are kept where the broker runs, and MEMPALACE_BROKER points elsewhere: ${config.endpoint}`,
         "run this on the broker's machine",
+      );
+    const box = brokerBox(config);
+    const container = box === undefined ? "docker compose exec broker" : `docker exec ${box.container}`;
+    if (box !== undefined || isServedByStack(config))
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        "tokens are kept in the broker's container",
+        `on the host: ${container} palace bridge token ${args.join(" ")}`,
       );
     const file = config.paths.tokensFile;
     const [action = "", name] = args;
