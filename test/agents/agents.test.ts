@@ -270,6 +270,7 @@ describe.each([
         await screen.press("Enter");
         await talk(screen);
         await screen.shows(/left with 0/);
+        expect(await screen.text()).not.toContain("Warning: tmux");
         await enter(screen, "exit");
         expect(await screen.ended()).toBe(0);
       });

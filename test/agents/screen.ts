@@ -14,6 +14,7 @@ export type Screen = AsyncDisposable & {
   type: (text: string) => Promise<void>;
   /** Presses keys by tmux's names: `Enter`, `C-d`. */
   press: (...keys: string[]) => Promise<void>;
+  text: () => Promise<string>;
   /** Waits until the screen shows it. */
   shows: (what: RegExp) => Promise<void>;
   /** Waits until the program has ended; resolves to its exit code. */
@@ -21,7 +22,7 @@ export type Screen = AsyncDisposable & {
 };
 
 const SIZE = ["-x", "120", "-y", "40"];
-const SHOWS_MAX_MS = 120_000;
+const SHOWS_MAX_MS = 240_000;
 
 export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   const socket = `screen-${randomUUID()}`;
@@ -35,6 +36,7 @@ export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   return {
     type: async (text) => void (await tmux("send-keys", "-l", "--", text)),
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
+    text: screen,
     shows: (what) => expect.poll(screen, { timeout: SHOWS_MAX_MS, interval: 300 }).toMatch(what),
     ended: async () => {
       const state = (): Promise<string> => tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}");

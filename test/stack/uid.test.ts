@@ -22,6 +22,7 @@ import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
 import type { Engine } from "../../src/devbox/engine.ts";
 import { writeStackUser } from "../../src/devbox/user.ts";
+import { openScreen } from "../agents/screen.ts";
 import { dockerName } from "../helpers/docker-run.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";
 import { freePort } from "../helpers/free-port.ts";
@@ -71,6 +72,14 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await box("zsh -ic true")).toMatch(told);
     expect(await box("zsh -ic true")).not.toMatch(told);
     expect(await box("zsh -ic 'print completed by $_comps[palace]'")).toContain("completed by _palace");
+  });
+
+  test("Tab completes a verb of palace in the box's zsh", async () => {
+    await using screen = await openScreen(async (script) => ({ stdout: await box(script) }), "exec zsh -l");
+    await screen.shows(/devbox \S+ .*%/);
+    await screen.type("palace histo");
+    await screen.press("Tab");
+    await screen.shows(/palace history/);
   });
 
   test("a slim image has no compilers, and DEVBOX_PACKAGES adds packages of Debian to it", async () => {
