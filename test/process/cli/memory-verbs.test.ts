@@ -32,7 +32,12 @@ async function done(args: string[], input?: string): Promise<string> {
 function typed(command: string, keys = "", env: Env = {}): { code: number | null; screen: string } {
   const line = `'${process.execPath}' '${palace.executable("palace")}' ${command}`;
   const { status, stdout } = spawnSync("script", ["-qec", line, "/dev/null"], {
-    ...{ env: { ...palace.env, TERM: "xterm", ...env }, encoding: "utf8", input: keys, timeout: 60_000 },
+    ...{
+      env: { ...palace.env, TERM: "xterm", TMPDIR: palace.home, ...env },
+      encoding: "utf8",
+      input: keys,
+      timeout: 60_000,
+    },
   });
   return { code: status, screen: stdout.replaceAll("\r", "") };
 }
