@@ -1,9 +1,9 @@
 /**
- * Opens another memory to be read: a backup, or a palace's home. Everything is read from a private copy, so the other
+ * Opens another memory to be read: a backup, a palace's home, or the files of MemPalace. Everything is read from a private copy, so the other
  * memory stays as it is to the byte, and a broker may go on writing there. The copy is one moment of it.
  */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -14,7 +14,7 @@ import type { Counts } from "./manifest.ts";
 import { unpackVerified, type VerifyOptions } from "./verify.ts";
 
 export type OtherMemory = {
-  kind: "backup" | "home";
+  kind: "backup" | "home" | "mempalace";
   ledger: LedgerDatabase;
   counts: Counts;
   /** Removes the copy. */
@@ -24,15 +24,20 @@ export type OtherMemory = {
 export type OpenOptions = Omit<VerifyOptions, "folder"> & {
   /** Folder for the copy. */
   cacheDir: string;
-  /** The running memory's ledger, if it is on this machine. */
-  ownLedger: string | undefined;
+  /** Files by which the running memory is recognised, if it is on this machine. */
+  ownFiles: readonly string[];
+  /** Makes a ledger of a copy of MemPalace's files in the folder. */
+  makeLedger: (folder: string, ledgerFile: string) => void;
 };
 
 const PREFIX = "import-";
 const COPY_TRIES = 3;
 const BUSY_TIMEOUT_MS = 5_000;
 /** A ledger, and SQLite's log beside one that is not closed. */
-const PARTS = ["", "-wal"];
+const PARTS = ["", "-wal", "-journal"];
+const CHROMA = "chroma.sqlite3";
+/** MemPalace keeps them beside its palace's folder, and an export has them in it. */
+const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
  * Errors: CONFIG_USAGE for something else and for the running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE,
@@ -42,9 +47,11 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   const there = statSync(path, { throwIfNoEntry: false });
   if (there === undefined) throw unusable(path, "is not there");
   const home = there.isDirectory() ? homeOf(path) : undefined;
-  if (there.isDirectory() && home === undefined)
-    throw unusable(path, "holds no memory: there is no ledger.sqlite3 in it");
-  if (home !== undefined && isSame(join(home, LEDGER), options.ownLedger))
+  const palace = there.isDirectory() && home === undefined ? palaceOf(path) : undefined;
+  const main = home === undefined ? palace && join(palace, CHROMA) : join(home, LEDGER);
+  if (there.isDirectory() && main === undefined)
+    throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
+  if (main !== undefined && options.ownFiles.some((own) => isSame(main, own)))
     throw new PalaceError(
       "CONFIG_USAGE",
       `${path} is the running memory itself`,
@@ -53,12 +60,16 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   removeDrafts(options.cacheDir, PREFIX);
   const draft = makeDraft(options.cacheDir, PREFIX);
   try {
-    if (home === undefined) await unpackVerified(path, { ...options, folder: draft.folder });
-    else copyHome(home, draft.folder);
-    return openCopy(home === undefined ? "backup" : "home", draft);
+    if (home !== undefined) copyHome(home, draft.folder);
+    else if (palace === undefined) await unpackVerified(path, { ...options, folder: draft.folder });
+    else {
+      copyPalace(palace, draft.folder);
+      options.makeLedger(draft.folder, join(draft.folder, LEDGER));
+    }
+    return openCopy(home !== undefined ? "home" : palace === undefined ? "backup" : "mempalace", draft);
   } catch (error) {
     drop(draft);
-    throw home === undefined ? error : ofHome(error, home, draft.folder);
+    throw main === undefined ? error : ofHome(error, path, draft.folder);
   }
 }
 
@@ -74,7 +85,8 @@ function ofHome(error: unknown, home: string, copy: string): unknown {
       "import a backup of it: palace import FILE",
       { cause },
     );
-  return new PalaceError(code, why.replace("the backup's ledger", `the ledger in ${home}`), hint, { cause });
+  const said = why.replace("the backup's ledger", `the ledger in ${home}`);
+  return new PalaceError(code, said.includes(home) ? said : `${home}: ${said}`, hint, { cause });
 }
 
 function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
@@ -106,8 +118,28 @@ function homeOf(path: string): string | undefined {
   );
 }
 
-function isSame(file: string, own: string | undefined): boolean {
-  return own !== undefined && existsSync(own) && realpathSync(file) === realpathSync(own);
+/** The folder with MemPalace's own files; a home has them in `palace`. */
+function palaceOf(path: string): string | undefined {
+  return [path, join(path, "palace")].find((folder) => existsSync(join(folder, CHROMA)));
+}
+
+function copyPalace(palace: string, folder: string): void {
+  copyDatabase(join(palace, CHROMA), join(folder, CHROMA));
+  const places = basename(palace) === "palace" ? [palace, dirname(palace)] : [palace];
+  const find = (name: string): string | undefined =>
+    places.map((place) => join(place, name)).find((file) => existsSync(file));
+  for (const name of BESIDE.databases) {
+    const file = find(name);
+    if (file !== undefined) copyDatabase(file, join(folder, name));
+  }
+  for (const name of BESIDE.others) {
+    const file = find(name);
+    if (file !== undefined) copyFileSync(file, join(folder, name));
+  }
+}
+
+function isSame(file: string, own: string): boolean {
+  return existsSync(own) && realpathSync(file) === realpathSync(own);
 }
 
 function copyHome(home: string, folder: string): void {
@@ -171,6 +203,6 @@ function unusable(path: string, why: string): PalaceError {
   return new PalaceError(
     "CONFIG_USAGE",
     `${path} ${why}`,
-    "name a backup (palace backup makes one) or a palace's home: palace import FILE|DIR",
+    "name a backup (palace backup makes one), an export or a palace's home: palace import FILE|DIR",
   );
 }

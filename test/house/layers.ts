@@ -72,6 +72,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker", "devbox"], {
     mayImportFiles: [
       "public-palace/adopt/survey.ts",
+      "public-palace/adopt/as-ledger.ts",
       "public-palace/roampal/source.ts",
       "public-palace/roampal/target.ts",
       "engine/outcome/exchange.ts",

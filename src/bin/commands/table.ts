@@ -70,7 +70,7 @@ export const COMMANDS = {
   },
   import: {
     group: "feeding",
-    does: "merge another memory: a backup, or a palace's home",
+    does: "merge another memory: a backup, an export, another palace",
     example: "palace import ~/backups/laptop.tar --dry-run",
     subs: { adopt: "take over a palace of MemPalace where it is" },
   },

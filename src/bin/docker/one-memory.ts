@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { setUpDockerBridge } from "../../bridge/docker-setup.ts";
 import { readSettings } from "../../bridge/settings.ts";
@@ -35,16 +35,15 @@ export async function joinStack(
   if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
-  // Afterwards the command reaches the stack's memory, and the one in this home is the other.
-  const merge = existsSync(paths.ledgerFile)
-    ? `; then, to bring this one over: palace import ${quoted(paths.home)}`
-    : "";
+  const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
+  // Afterwards the command reaches the stack's memory, and the one here is the other.
+  const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
   const apart = (why: string): Joined => ({
     ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
   });
   if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);
   if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
-  if (existsSync(paths.ledgerFile) || existsSync(join(paths.palaceDir, "chroma.sqlite3")))
+  if (own !== undefined)
     return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
   return setUpDockerBridge(paths, container, dockerOptions(env)).then(
     () => ({ state: "joined" }),

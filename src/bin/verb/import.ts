@@ -1,6 +1,6 @@
 /** `palace import FILE|DIR`: merges another memory into the running one. */
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { openOtherMemory, type OtherMemory } from "../../backup/other-memory.ts";
 import { isBridged } from "../../client/bridge.ts";
 import { connectClient } from "../../client/client.ts";
@@ -8,6 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { armFault, faultPoint } from "../../platform/fault.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { makeLedgerOf } from "../../public-palace/adopt/as-ledger.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
 import { reportCancelled } from "../report/job.ts";
@@ -17,14 +18,16 @@ import { Progress } from "../terminal/progress.ts";
 import { defineVerb } from "../verb.ts";
 
 const NAMED_MAX = 5;
+const SOURCES = { backup: "a backup", home: "a palace's home", mempalace: "files of MemPalace" } as const;
 
 export const verb = defineVerb({
   usage: `palace import FILE|DIR [--dry-run] [--passphrase-file FILE]
 
-Merges another memory into the running one: a backup (FILE), or a palace's home (DIR), which is only read. Drawers, diaries,
-outcomes, facts, tunnels and the index of mined files come with their ids, texts, times, wings and rooms. What is here already stays
-as it is, so importing twice adds nothing. A drawer that was changed on both sides is filed a second time beside yours.
-Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command takes the import back.
+Merges another memory into the running one: a backup (FILE), or a palace's home, an export or a palace of MemPalace (DIR),
+which is only read. Drawers, diaries, outcomes, facts, tunnels and the index of mined files come with their ids, texts, times,
+wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
+is filed a second time beside yours. Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command
+takes the import back.
 
   --dry-run               what would come, and what is here already; changes nothing
   --passphrase-file FILE  the first line of FILE is the backup's passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
@@ -36,7 +39,7 @@ Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One
     armFault(config.fault);
     const from = resolve(args[0] ?? "");
     const isDry = values["dry-run"] === true;
-    const joined = await withInterrupt((signal) => join(config, { from, isDry, values, out, signal }), {
+    const joined = await withInterrupt((signal) => merge(config, { from, isDry, values, out, signal }), {
       onStop: () => (out.isJson ? undefined : out.notice("Stopping after the part that is being sent.")),
     });
     if (joined === undefined) return reportCancelled(out);
@@ -55,13 +58,15 @@ type Asked = {
 };
 
 /** Returns undefined when Ctrl-C came before anything was sent. */
-async function join(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
+async function merge(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
   let other: OtherMemory;
+  const isHere = config.endpoint === undefined && !isBridged(config);
   const progress = new Progress({ silent: out.isJson });
   try {
     other = await openOtherMemory(from, {
       cacheDir: config.paths.cacheDir,
-      ownLedger: config.endpoint === undefined && !isBridged(config) ? config.paths.ledgerFile : undefined,
+      ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
+      makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
       signal,
       passphrase: () => readPassphrase(config, values["passphrase-file"], false),
       onBytes: (done, total) =>
@@ -117,7 +122,7 @@ function describe(joined: Joined): string {
     [!complete, "interrupted; the same command goes on"],
     [undo !== null, `to take all of it back: palace history undo --client "${undo?.client}" --since ${undo?.since}`],
   ];
-  const title = `${from} (${kind === "backup" ? "a backup" : "a palace's home"}):`;
+  const title = `${from} (${SOURCES[kind]}):`;
   return [title, ...lines.flatMap(([isShown, line]) => (isShown ? [`  ${line}`] : []))].join("\n");
 }
 

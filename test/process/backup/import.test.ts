@@ -1,6 +1,6 @@
 /** `palace import`: two memories become one, through real brokers and the command line. */
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -8,6 +8,7 @@ import type { Env } from "../../../src/config/env.ts";
 import { drawerIds } from "../../../src/engine/drawer/drawer.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 import { contentsOf, everyKind, minedFile, writeDirectly } from "../../helpers/other-memory.ts";
 
 const WAIT = { interval: 20, timeout: 60_000 };
@@ -283,3 +284,51 @@ test("a memory comes as of one moment while agents write there, and Ctrl-C ends 
   expect(await bring(stack, host.config.paths.home)).toMatchObject({ complete: true, kept: [], beside: [] });
   expect(contentsOf(ledgerFile)).toEqual(contentsOf(host.config.paths.ledgerFile));
 });
+
+test("an export, and MemPalace's own palace, come with drawers, facts and tunnels, and a home adds the rest", async () => {
+  await using host = createTestPalace();
+  await using stack = createTestPalace();
+  fill(host, "host", 60);
+  const { home, ledgerFile } = host.config.paths;
+  await host.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(host.home, "model")) });
+  const dir = join(host.home, "copy");
+  const made = await host.run("palace", ["export", dir, "--without-chroma", "--json"]);
+  const { drawers, graph } = JSON.parse(made.stdout) as { drawers: number; graph: { facts: number; tunnels: number } };
+  const before = statSync(join(dir, "chroma.sqlite3")).mtimeMs;
+  const exported = await bring(stack, dir);
+  expect(exported).toMatchObject({
+    kind: "mempalace",
+    rows: { drawer: { added: drawers }, triple: { added: graph.facts }, tunnel: { added: graph.tunnels } },
+  });
+  expect([drawers > 60, graph.facts, graph.tunnels]).toEqual([true, 2, 1]);
+  expect([statSync(join(dir, "chroma.sqlite3")).mtimeMs, readdirSync(dir).includes("ledger.sqlite3")]).toEqual([
+    before,
+    false,
+  ]);
+
+  // The home has what MemPalace does not keep: outcomes and filing records.
+  const whole = await bring(stack, home);
+  expect(whole).toMatchObject({
+    beside: [],
+    rows: {
+      drawer: { added: 0 },
+      triple: { added: 0 },
+      tunnel: { added: 0 },
+      standing: { added: 2 },
+      source: { added: 2 },
+    },
+  });
+  expect(contentsOf(stack.config.paths.ledgerFile, "host").standing).toEqual(contentsOf(ledgerFile, "host").standing);
+
+  await expect.poll(() => host.run("palace", ["status", "--json"]).then(({ stdout }) => lagOf(stdout)), WAIT).toBe(0);
+  await host.run("palace", ["stop"]);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${ledgerFile}${suffix}`, { force: true });
+  expect(await bring(stack, home)).toMatchObject({
+    ...{ kind: "mempalace", beside: [], rows: { drawer: { added: 0, here: drawers }, triple: { added: 0 } } },
+  });
+});
+
+function lagOf(status: string): number {
+  const { driver, graph } = JSON.parse(status) as Record<"driver" | "graph", { lag: number }>;
+  return driver.lag + graph.lag;
+}
