@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,6 +13,7 @@ import { ROOT } from "../../scripts/main.ts";
 import { joinStack } from "../../src/bin/docker/one-memory.ts";
 import { connectClient } from "../../src/client/client.ts";
 import { composeCommand } from "../../src/devbox/compose.ts";
+import { everyKind, writeDirectly } from "../helpers/other-memory.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { composeFiles, type DockerStack, openStack } from "../helpers/docker-stack.ts";
 
@@ -219,6 +220,17 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(await stack.exec("devbox", 1, "palace", "search", "pier", "--json")).toMatchObject({
       stdout: expect.stringContaining("pier nine"),
     });
+
+    // The memory that this machine had is merged into the container's.
+    mkdirSync(host.config.paths.home, { recursive: true });
+    writeDirectly(host.config.paths.ledgerFile, "host", everyKind("host", 60), Date.now());
+    const joined = JSON.parse(await palace("import", host.config.paths.home, "--json")) as object;
+    expect(joined).toMatchObject({ kind: "home", complete: true, refused: [], rows: { triple: { added: 2 } } });
+    expect(await palace("import", host.config.paths.home)).toContain("everything is here");
+    expect(await palace("search", "host note 7", "--json")).toContain("host note 7");
+    const { undo } = joined as { undo: { client: string; since: string } };
+    await palace("history", "undo", "--client", undo.client, "--since", undo.since, "--yes");
+    rmSync(host.config.paths.ledgerFile);
 
     const agent = await connectClient({ config: host.config, agent: "an agent", start: "auto" });
     const refused = agent.call("memory.audit", { limit: 1 });

@@ -71,7 +71,9 @@ class Run {
   }
 
   async preview(): Promise<void> {
-    await this.#each(PREVIEW_ORDER, "comparing", async (part, at) => {
+    await this.#each(PREVIEW_ORDER, "comparing", async (whole, at) => {
+      const part = this.#wanted(whole);
+      if (part === undefined) return;
       const report = await this.#client.call("memory.importPreview", part).catch(olderBroker);
       this.importer = report.importer;
       this.#found.add(part.kind, report);
@@ -82,11 +84,10 @@ class Run {
   }
 
   async write(): Promise<void> {
-    await this.#each(IMPORT_KINDS, "importing", async (part, at) => {
-      if (!this.#due.has(`${part.kind} ${at}`)) return;
-      const items = part.items.filter((item) => !this.#isAway(part.kind, item));
-      if (items.length === 0) return;
-      const report = await this.#client.call("memory.import", { ...part, items } as ImportPart);
+    await this.#each(IMPORT_KINDS, "importing", async (whole, at) => {
+      const part = this.#due.has(`${whole.kind} ${at}`) ? this.#wanted(whole) : undefined;
+      if (part === undefined) return;
+      const report = await this.#client.call("memory.import", part);
       this.#written.add(part.kind, report);
       faultPoint("import.after-part");
     });
@@ -95,7 +96,6 @@ class Run {
   joined(): Omit<Joined, "undo"> {
     const { from, isDry, signal } = this.#options;
     const { rows, lists } = this.#found;
-    const away = this.#away;
     const counted = (kind: ImportKind): Joined["rows"][ImportKind] => {
       const { added, updated, here } = rows[kind];
       const done = isDry ? { added, updated } : this.#written.rows[kind];
@@ -105,9 +105,15 @@ class Run {
       ...{ from, kind: this.#other.kind, dryRun: isDry, complete: !signal.aborted },
       rows: Object.fromEntries(IMPORT_KINDS.map((kind) => [kind, counted(kind)])) as Joined["rows"],
       ...lists,
-      keptSources: [...new Set(lists.keptSources)].filter((source) => away.has(sourceKey(source))),
+      keptSources: [...new Set(lists.keptSources)],
       notImported: notImported(this.#other),
     };
+  }
+
+  /** The part without what stays away; undefined where that is all of it. */
+  #wanted(part: ImportPart): ImportPart | undefined {
+    const items = part.items.filter((item) => !this.#isAway(part.kind, item));
+    return items.length === 0 ? undefined : ({ ...part, items } as ImportPart);
   }
 
   #isAway(kind: ImportKind, item: ImportItems[ImportKind]): boolean {

@@ -92,18 +92,18 @@ test("a client or a broker killed at any step loses and doubles nothing: the sam
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    const broker = await stack.startBroker(isClient ? {} : { MEMPALACE_FAULT: fault });
+    // A client that is killed leaves the broker as it is.
+    if (!isClient) await stack.run("palace", ["stop"]);
+    const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};
     const killed = await stack.run("palace", ["import", home, "--json"], { env });
-    if (isClient) expect([fault, killed.code]).toEqual([fault, null]);
+    if (broker === undefined) expect([fault, killed.code]).toEqual([fault, null]);
     else expect([fault, ...(await exitOf(broker))]).toEqual([fault, null, "SIGKILL"]);
     const rest = await bring(stack, home);
     expect([fault, rest["gone"], rest["beside"]]).toEqual([fault, [], []]);
     expect([fault, contentsOf(stackLedger, "host")]).toEqual([fault, hostOwn]);
-    expect([fault, sum(await bring(stack, home), "added")]).toEqual([fault, 0]);
     expect([fault, await undo(stack, rest)]).toMatchObject([fault, { code: 0, refused: 0 }]);
     expect([fault, contentsOf(stackLedger)]).toEqual([fault, stackBefore]);
-    await stack.run("palace", ["stop"]);
   }
   const drafts = (): string[] => readdirSync(stack.config.paths.cacheDir).filter((name) => name.startsWith("import-"));
   expect(drafts()).toEqual([]);
@@ -145,7 +145,9 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
     ...[file("our", 20), { method: "kg_add", params: fact }],
     worked("edited there"),
   ]);
+  const dry = await bring(stack, host.config.paths.home, "--dry-run");
   const joined = await bring(stack, host.config.paths.home);
+  expect(joined["rows"]).toEqual(dry.rows);
   expect(joined).toMatchObject({
     kept: [idOf("edited here"), idOf("edited there")],
     keptSources: ["/src/a.md"],
