@@ -18,6 +18,9 @@ const MODELS = "models.test";
 /** What README and docs/reference/files.md name, and npm's own cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
 
+/** Files that the README's reader makes, and settings of the agents that are wired. */
+const TYPED = [".cache/mempalace-docs", "project", "palace.tar", ".claude", ".claude.json", ".config/opencode", ".pi"];
+
 describe.skipIf(missing)("a fresh clone with an old Node", () => {
   let newcomer: Newcomer;
   let proxy: InspectingProxy;
@@ -126,7 +129,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     const typed = readTyped(page("README.md"), { to: "The devbox" });
     expect(typed.length).toBeGreaterThan(12);
     await typeAll(typed);
-    expect(newcomer.filesOfHome(...PLACES, "project", "palace.tar", ".claude", ".config/opencode", ".pi")).toEqual([]);
+    expect(newcomer.filesOfHome(...PLACES, ...TYPED)).toEqual([]);
   });
 
   test("the broker asks for its model through the proxy too", async () => {
@@ -154,6 +157,6 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await doctor();
     const found = await newcomer.run(["./scripts/palace", "search", "the proxy let us in", "--json"]);
     expect(found.stdout).toContain("the proxy let us in");
-    expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
+    expect(newcomer.filesOfHome(...PLACES, ...TYPED)).toEqual([]);
   });
 });
