@@ -34,6 +34,7 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   const later = "Search finds memories by words; it finds them by meaning too when the model is";
   if (modelState === "loading") return `${later} loaded.`;
   if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;
-  const why = printable(modelDetail).replace(/; searching by words only$/, "");
+  // `palace doctor` has the address and the error of a download.
+  const why = printable(modelDetail).replace(/; searching by words only$/, "").replace(/ \(.*\)$/, "");
   return `Search finds memories by words only, without a model: ${why}. \`palace doctor\` says what to do.`;
 }

@@ -120,7 +120,9 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
   if (found["vector_disabled"] === true) {
     const { vector_disabled_reason: reason } = found;
     const why = typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer";
-    const [cause = ""] = why.split("; searching by words only");
+    const [told = ""] = why.split("; searching by words only");
+    // `palace doctor` has the address and the error of a download.
+    const cause = told.replace(/ \(.*\)$/, "");
     return [`${asked}searched by words only: ${cause}; palace doctor says what to do`];
   }
   const { pending, embedded } = (await client.call("palace.status", {})).search;

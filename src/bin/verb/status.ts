@@ -19,6 +19,7 @@ import { formatBytes, formatDuration, formatEngine, type Output, plural, printab
 import { type Call, defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
+const SEARCHES = { lexical: "by words only", hybrid: "by words and by meaning" } as const;
 
 export const verb = defineVerb({
   usage: `palace status
@@ -156,7 +157,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
     ],
     [
       "search",
-      `${search.mode} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
+      `${SEARCHES[search.mode]} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
     ],
     ...(reranker === undefined ? [] : [["cross-encoder", reranker] as Row]),
     ["driver", `${driver.kind}: ${driver.state}${describeLag(driver)}${withDetail(driver.detail)}`],
