@@ -69,9 +69,9 @@ function screenOf(written: string): string {
 /** Returns a pattern for everything that a command says. */
 export function patternOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) =>
-    line.trim() === "…" ? "(?:.*\\n?)*?" : `${line.trimEnd().split("…").map(escaped).join(".*")}\\s*\\n?`,
+    line.trim() === "…" ? String.raw`(?:.*\n)*?` : String.raw`${line.trimEnd().split("…").map(escaped).join(".*")}\n`,
   );
-  return new RegExp(`^${lines.join("")}\\s*$`);
+  return new RegExp(`^${lines.join("")}\\n*$`);
 }
 
 function escaped(text: string): string {

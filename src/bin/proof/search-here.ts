@@ -35,6 +35,8 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   if (modelState === "loading") return `${later} loaded.`;
   if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;
   // `palace doctor` has the address and the error of a download.
-  const why = printable(modelDetail).replace(/; searching by words only$/, "").replace(/ \(.*\)$/, "");
+  const why = printable(modelDetail)
+    .replace(/; searching by words only$/, "")
+    .replace(/ \(.*\)$/, "");
   return `Search finds memories by words only, without a model: ${why}. \`palace doctor\` says what to do.`;
 }
