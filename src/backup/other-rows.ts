@@ -1,6 +1,7 @@
 /** Reads another memory's rows as `palace import` sends them, page by page. */
 import type { LedgerDatabase } from "../ledger/open.ts";
 import { bodySql } from "../ledger/schema/graph-schema.ts";
+import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
 import { PARENT, SLICE_ORDER } from "../ledger/schema/parent-schema.ts";
 import { STANDING_BODY } from "../ledger/schema/standing-schema.ts";
 import type { ImportedRow, ImportItems, ImportKind } from "../protocol/import.ts";
@@ -20,6 +21,7 @@ export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<
   hallway: (ledger) => bodies(ledger, GRAPH.hallway),
   standing: (ledger) => named(ledger, `id, ${STANDING_BODY} AS body FROM standing`),
   carried: (ledger) => named(ledger, "id, value AS body FROM carried_graph"),
+  journal,
 };
 
 const GRAPH = {
@@ -63,8 +65,16 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
     yield source;
 }
 
-function* bodies(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
-  for (const { id, body } of pages<{ row: number; id: string; body: string }>(ledger, `row, id, ${from}`))
+/** Rows that came from elsewhere keep the name of the memory that they are from. */
+function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
+  yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
+  // Rows of imports stay away: each import writes new ones, and two memories that import each other would never be finished.
+  const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
+  yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
+}
+
+function* bodies(ledger: LedgerDatabase, from: string, name = "row, id"): Generator<{ id: string; body: string }> {
+  for (const { id, body } of pages<{ row: number; id: string; body: string }>(ledger, `${name}, ${from}`))
     yield { id, body };
 }
 

@@ -33,6 +33,15 @@ export interface ForgetTx {
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten;
 }
 
+/** Journal rows of other memories. `id`: the time and the key of the write; `body`: the other columns as a JSON array. */
+export interface ImportedTx {
+  /** True if it came before, or if this memory itself did the write. */
+  has(id: string): boolean;
+  put(id: string, body: string): void;
+  /** The retention has deleted rows that are older than this, ms. */
+  readonly keptFromMs: number;
+}
+
 /** One thing that an agent changed. `by`: who changed it since, if it cannot go back. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }

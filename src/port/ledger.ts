@@ -12,7 +12,7 @@ import type {
   StandingTx,
   Told,
 } from "./outcome.ts";
-import type { ForgetTx, UndoTx } from "./hygiene.ts";
+import type { ForgetTx, ImportedTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
 /**
@@ -46,6 +46,7 @@ export interface LedgerTx {
   readonly standings: StandingTx;
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
+  readonly imported: ImportedTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** As `changedBy`, for the writes of one method, whoever made them. */

@@ -43,15 +43,28 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 /** How far the erasing from files has come. `notes`: places where traces may stay. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
-/** Writes of the journal, the newest first. `before`: only those with a smaller `seq`; absent: all. */
-export type AuditRequest = { agent?: string; tool?: string; sinceMs?: number; before?: number; limit: number };
+/**
+ * Writes of the journal, the newest first. `imported`: those that an import brought from other memories, instead of this memory's own.
+ * `before`: where the page before ended; absent: from the newest.
+ */
+export type AuditRequest = {
+  agent?: string;
+  tool?: string;
+  sinceMs?: number;
+  imported?: boolean;
+  before?: number;
+  limit: number;
+};
 
 /**
  * One write: its agent, its door, its time of arrival and, if the client dates it earlier, that date; and its
  * arguments.
  */
 export type AuditEntry = {
+  /** Number of the row in the journal of the memory that did the write. */
   seq: number;
+  /** The memory that did the write, if it is another one: the path that it was imported from. */
+  imported_from?: string;
   at_ms: number;
   claimed_ms?: number;
   agent: string;

@@ -11,6 +11,7 @@ export const IMPORT_KINDS = [
   "tunnel",
   "hallway",
   "carried",
+  "journal",
 ] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
@@ -38,6 +39,8 @@ export type ImportItems = {
   hallway: { id: string; body: string };
   /** An entry of a Roampal's graphs. `body`: its value as JSON. */
   carried: { id: string; body: string };
+  /** A write. `id`: its time and its key; `body`: the other columns as a JSON array. */
+  journal: { id: string; body: string };
 };
 
 /** `from`: the path that the user named; the journal keeps it. */

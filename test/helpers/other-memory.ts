@@ -90,6 +90,10 @@ const TABLES = {
   standing: `id, ${STANDING_BODY} FROM standing`,
   concepts: "id || ' ' || nth || ' ' || concept AS id, at_ms FROM question_concept",
   carried: "id, value FROM carried_graph",
+  // Imports and undos are of one memory alone.
+  history: `key, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM
+    (SELECT * FROM journal WHERE method NOT IN ('memory.import', 'memory.undo') UNION ALL
+     SELECT seq, key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM imported_journal)`,
   source: "source_file AS id, wing, mtime, sha256, drawers FROM source WHERE sha256 <> ''",
 };
 

@@ -196,6 +196,7 @@ const NAMES: Readonly<Record<ImportKind, readonly [one: string, many: string]>> 
   tunnel: ["tunnel", "tunnels"],
   hallway: ["hallway", "hallways"],
   carried: ["entry of Roampal's graphs", "entries of Roampal's graphs"],
+  journal: ["journal row", "journal rows"],
 };
 
 export function counted(kind: ImportKind, rows: number): string {
@@ -207,7 +208,6 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
     ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   const all = {
     "marks of conversations": count("conversation"),
-    "journal rows": counts.journal,
     "agents' events": counts.events,
     artifacts: counts.artifacts,
   };

@@ -1,7 +1,7 @@
 /** `palace history`: lists who wrote what, and when. */
-import { connectClient } from "../../client/client.ts";
+import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
-import type { AuditEntry } from "../../protocol/hygiene.ts";
+import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
 import { shownSource } from "../feeding/came-from.ts";
 import { inWords } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
@@ -12,8 +12,8 @@ const USAGE = `palace history [--client NAME] [--tool NAME] [--since TIME] [--li
 
 The writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace history undo --client\` takes), through which
 door, and what was asked. A write that its client dates earlier, because it waited for a broker or says so, shows that too. TIME is
-2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. The journal goes back as many days as the
-setting audit-days says.`;
+2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. Writes that \`palace import\` brought from another
+memory have its path at the end. The journal goes back as many days as the setting audit-days says.`;
 
 const LIMIT = 50;
 const PAGE = 500;
@@ -40,25 +40,37 @@ export const verb = defineVerb({
     const client = await connectClient({ config, agent: "palace audit", start: "auto" });
     try {
       const entries: AuditEntry[] = [];
-      let next: number | null | undefined;
-      while (entries.length < limit && next !== null) {
-        const from = next === undefined ? {} : { before: next };
-        const page = await client.call("memory.audit", {
-          ...asked,
-          ...from,
-          limit: Math.min(PAGE, limit - entries.length),
-        });
-        entries.push(...page.entries);
-        next = page.next;
+      const page = { ...asked, limit: Math.min(PAGE, limit) };
+      const [ours, imported] = [rows(client, page), rows(client, { ...page, imported: true })];
+      let [own, other] = [await ours.next(), await imported.next()];
+      while (entries.length < limit && !(own.done === true && other.done === true)) {
+        const isOther = other.done !== true && (own.done === true || other.value.at_ms > own.value.at_ms);
+        const newest = isOther ? other : own;
+        if (newest.done !== true) entries.push(newest.value);
+        if (isOther) other = await imported.next();
+        else own = await ours.next();
       }
-      if (out.isJson) out.document({ entries, more: next !== null });
-      else tell(entries, next !== null, config, out);
+      const more = own.done !== true || other.done !== true;
+      if (out.isJson) out.document({ entries, more });
+      else tell(entries, more, config, out);
       return 0;
     } finally {
       client.close();
     }
   },
 });
+
+/** Yields the rows of one kind, the newest first, and asks for the next page when it is needed. */
+async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
+  for (let before: { before?: number } = {}; ;) {
+    const { entries, next } = await client.call("memory.audit", { ...asked, ...before });
+    // An older broker has no imported rows, and answers with its own.
+    yield* entries.filter((entry) => (entry.imported_from !== undefined) === (asked.imported ?? false));
+    const isOlder = asked.imported === true && entries.some((entry) => entry.imported_from === undefined);
+    if (next === null || isOlder) return;
+    before = { before: next };
+  }
+}
 
 function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out: Output): void {
   const sources = new Map<string, string>();
@@ -68,10 +80,17 @@ function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out
     return shown;
   };
   out.table(
-    entries.map(({ at_ms: atMs, claimed_ms: claimedMs, agent, door, method, arguments: asked }) => [
-      ...[localTime(atMs), agent, door, method, shorten(inWords(asked, sourceOf), SHOWN_COLUMNS)],
-      claimedMs === undefined ? "" : `dated ${localTime(claimedMs)} by its client`,
-    ]),
+    entries.map(
+      ({ at_ms: atMs, claimed_ms: claimedMs, imported_from: from, agent, door, method, arguments: asked }) => [
+        ...[localTime(atMs), agent, door, method, shorten(inWords(asked, sourceOf), SHOWN_COLUMNS)],
+        [
+          claimedMs === undefined ? [] : `dated ${localTime(claimedMs)} by its client`,
+          from === undefined ? [] : `imported from ${from}`,
+        ]
+          .flat()
+          .join("; "),
+      ],
+    ),
   );
   if (entries.length === 0) out.notice("nothing was written that fits");
   else if (more) out.notice("there is more: --limit N");

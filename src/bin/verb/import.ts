@@ -24,8 +24,8 @@ export const verb = defineVerb({
   usage: `palace import FILE|DIR [--dry-run] [--passphrase-file FILE]
 
 Merges another memory into the running one: a backup (FILE), or a palace's home, an export or a palace of MemPalace (DIR),
-which is only read. Drawers, diaries, outcomes, facts, tunnels and the index of mined files come with their ids, texts, times,
-wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
+which is only read. Drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files come with their ids,
+texts, times, wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
 is filed a second time beside yours. Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command
 takes the import back.
 

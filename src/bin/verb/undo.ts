@@ -19,6 +19,7 @@ const KINDS: Readonly<Record<string, string>> = {
   triple: "fact",
   standing: "outcomes",
   carried: "graph",
+  imported: "journal row",
 };
 const SHOWN_MAX = 40;
 const PREVIEW_COLUMNS = 60;

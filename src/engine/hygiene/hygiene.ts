@@ -107,12 +107,15 @@ export function readUndo(params: Record<string, unknown>): UndoParams {
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function readAudit({ agent, tool, sinceMs, before, limit }: Record<string, unknown>): AuditRequest {
+export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Record<string, unknown>): AuditRequest {
   const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
   const isNumber = (value: unknown): value is number | undefined => value === undefined || Number.isFinite(value);
   if (!isText(agent) || !isText(tool) || !isNumber(sinceMs) || !isNumber(before) || !Number.isInteger(limit))
     throw asTyped(new InvalidValue("agent and tool must be names, sinceMs, before and limit numbers"));
+  if (imported !== undefined && typeof imported !== "boolean")
+    throw asTyped(new InvalidValue("imported must be true or false"));
   return {
+    ...(imported !== undefined && { imported }),
     ...(agent !== undefined && { agent }),
     ...(tool !== undefined && { tool }),
     ...(sinceMs !== undefined && { sinceMs }),

@@ -20,6 +20,7 @@ import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { sha256Hex } from "../text/text.ts";
 import { mergeDrawers } from "./drawers.ts";
 import { mergeStandings } from "./outcomes.ts";
+import { mergeJournal } from "./journal.ts";
 import { mergeEntities, mergeFacts, mergeLinks } from "./graph.ts";
 
 /** Collects what becomes of a part's items. A dry run applies nothing. */
@@ -50,7 +51,7 @@ export class Merging {
   }
 }
 
-type Merge<K extends ImportKind> = (merging: Merging, items: readonly ImportItems[K][]) => void;
+type Merge<K extends ImportKind> = (merging: Merging, items: readonly ImportItems[K][], from: string) => void;
 
 const MERGES: { [K in ImportKind]: Merge<K> } = {
   drawer: mergeDrawers,
@@ -62,6 +63,7 @@ const MERGES: { [K in ImportKind]: Merge<K> } = {
   tunnel: (merging, items) => mergeLinks(merging, "tunnel", items),
   hallway: (merging, items) => mergeLinks(merging, "hallway", items),
   carried: mergeCarried,
+  journal: (merging, items, from) => mergeJournal(merging, from, items),
 };
 
 /** `journalled`: what identifies the call, without the text of any memory. Errors: PROTOCOL_BAD_PARAMS. */
@@ -90,9 +92,9 @@ export function previewImport(tx: LedgerTx, part: ImportPart): MergeReport {
   return merge(tx, part, true);
 }
 
-function merge(tx: LedgerTx, { kind, items }: ImportPart, isDry: boolean): MergeReport {
+function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean): MergeReport {
   const merging = new Merging(tx, isDry);
-  (MERGES[kind] as Merge<ImportKind>)(merging, items as never);
+  (MERGES[kind] as Merge<ImportKind>)(merging, items as never, from);
   return merging.report;
 }
 

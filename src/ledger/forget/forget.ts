@@ -11,6 +11,7 @@ import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.t
 import type { LedgerTables } from "../tables/tables.ts";
 import { carriedImages, carriedRows, carriedTest } from "./carried.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
+import { type Clean, cleanImported, cleanImportedImages, type Written } from "./imported.ts";
 import { forgetQuestions } from "./questions.ts";
 import { stringsOf } from "./strings.ts";
 import { TextParts } from "./text-parts.ts";
@@ -24,7 +25,7 @@ const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) ||
 /** Tools show this much of a text (engine/drawer/logical.ts), in code points. */
 const PREVIEW = 200;
 
-type JournalRow = { seq: number; method: string; arguments: string; result: string };
+type JournalRow = Written & { seq: number };
 
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
@@ -54,7 +55,7 @@ export class SqliteForget implements ForgetTx {
     const { drawers, facts, entities, links, carried } = found;
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
-    const images = this.#cleanImages(found, selector, named, words.graph);
+    const images = this.#cleanImages(found, selector, named, words);
     // Closets quote their source, whichever of its drawers is forgotten.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
@@ -167,29 +168,22 @@ export class SqliteForget implements ForgetTx {
     const ids = new Set<string>();
     const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
     for (const row of rows.iterate()) {
-      if (making.has(row.seq)) {
-        dirty.push({ seq: row.seq, result: JSON.stringify({ text: FORGOTTEN }) });
-        continue;
-      }
-      const given = [...stringsOf(JSON.parse(row.arguments))];
-      const strings = [...given, ...stringsOf(JSON.parse(row.result))];
-      const isOfSource = given.some((text) => words.isSource(text, row.method));
-      const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
-      if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) continue;
-      dirty.push({ seq: row.seq, result: JSON.stringify(withoutWords(JSON.parse(row.result), words)) });
-      // A drawer that once held the text and no longer does still has an older state in the palace's queue.
-      if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
+      const result = cleaned(row, words, making.has(row.seq), ids);
+      if (result !== undefined) dirty.push({ seq: row.seq, result });
     }
     for (const { seq, result } of dirty) clean.run(result, seq);
-    return { rows: dirty.length, ids: [...ids] };
+    const { row, name } = ofOthers(words, ids);
+    const imported = cleanImported(this.#database, row, name);
+    return { rows: dirty.length + imported, ids: [...ids] };
   }
 
   #cleanImages(
     { drawers, facts, entities, links, carried }: Found,
     selector: ForgetSelector,
     named: { ids: string[] },
-    graph: GraphNames,
+    words: Words,
   ): number {
+    const { graph } = words;
     const ids = [...drawers.map(({ id }) => id), ...(selector.ids ?? [])];
     const asked = forgetQuestions(this.#database, ids, selector.concepts ?? []);
     const kinds: readonly [kind: string, ids: readonly string[]][] = [
@@ -204,7 +198,8 @@ export class SqliteForget implements ForgetTx {
     const remove = this.#database.prepare(
       "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
     );
-    let removed = 0;
+    const { row, name } = ofOthers(words, new Set());
+    let removed = cleanImportedImages(this.#database, row, name);
     for (const [kind, of] of kinds) if (of.length > 0) removed += remove.run(kind, JSON.stringify(of)).changes;
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
@@ -228,7 +223,7 @@ export class SqliteForget implements ForgetTx {
       holding.push(
         ...this.#database
           .prepare<[string, string], { kind: string; id: string }>(
-            "SELECT DISTINCT kind, id FROM change WHERE kind <> 'carried' AND (instr(before, ?) > 0 OR instr(id, ?) > 0)",
+            "SELECT DISTINCT kind, id FROM change WHERE kind NOT IN ('carried', 'imported') AND (instr(before, ?) > 0 OR instr(id, ?) > 0)",
           )
           .all(inJson(match), match),
       );
@@ -238,6 +233,36 @@ export class SqliteForget implements ForgetTx {
     }
     return removed;
   }
+}
+
+/**
+ * Returns the row's result without the forgotten words; undefined for a row without them.
+ * Adds to `ids` the drawers that such a row names besides.
+ */
+function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
+  if (isMaking) return JSON.stringify({ text: FORGOTTEN });
+  const given = [...stringsOf(JSON.parse(row.arguments))];
+  const strings = [...given, ...stringsOf(JSON.parse(row.result))];
+  const isOfSource = given.some((text) => words.isSource(text, row.method));
+  const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
+  if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
+  // A drawer that once held the text and no longer does still has an older state in the palace's queue.
+  if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
+  return JSON.stringify(withoutWords(JSON.parse(row.result), words));
+}
+
+/** Cleans rows of other memories and the memories' names. Such a row has the ids of the memories that it made. */
+function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
+  return {
+    row: (row, made) =>
+      cleaned(
+        row,
+        words,
+        made.some((id) => words.ids.has(id)),
+        ids,
+      ),
+    name: (text) => String(withoutWords(text, words)),
+  };
 }
 
 type Words = {

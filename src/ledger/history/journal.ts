@@ -43,6 +43,14 @@ export class Journal {
         )
         .pluck(),
       prune: prepare("DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq < ? ORDER BY seq LIMIT ?)"),
+      pruneImported: prepare(
+        "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
+      ),
+      // An import brings nothing that the retention has deleted.
+      historyFrom: prepare(
+        `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
+           ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,
+      ),
       pruneImages: prepare(
         `DELETE FROM change WHERE journal < ? AND journal <= coalesce(
            (SELECT journal FROM change ORDER BY journal LIMIT 1 OFFSET ?), 9223372036854775807)`,
@@ -84,12 +92,15 @@ export class Journal {
 
   /** Deletes what is too old in one bounded step; true if there is more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
-    const { firstSince, prune, pruneImages, undoFrom } = this.#statements;
+    const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
     const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
     const images = pruneImages.run(undoSeq, PRUNED_PER_STEP).changes;
     undoFrom.run({ seq: undoSeq });
-    const rows = prune.run(firstSince.get(now - retention.journalRetentionMs) ?? 0, PRUNED_PER_STEP).changes;
-    return images > 0 || rows === PRUNED_PER_STEP;
+    const sinceMs = Math.trunc(now - retention.journalRetentionMs);
+    const rows = prune.run(firstSince.get(sinceMs) ?? 0, PRUNED_PER_STEP).changes;
+    const imported = pruneImported.run(sinceMs, PRUNED_PER_STEP).changes;
+    historyFrom.run({ ms: sinceMs });
+    return images > 0 || [rows, imported].includes(PRUNED_PER_STEP);
   }
 
   /** Time of the last pruning, ms; infinite before the first. */

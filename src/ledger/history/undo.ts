@@ -34,6 +34,7 @@ const ORDER: readonly ImageKind[] = [
   "tunnel",
   "hallway",
   "carried",
+  "imported",
 ];
 
 export class SqliteUndo implements UndoTx {
@@ -165,6 +166,7 @@ export class SqliteUndo implements UndoTx {
     if (kind === "source") return this.#restoreSource(id, before);
     // One that could not come back has no outcomes.
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
+    if (kind === "imported") return this.#tx.imported.restore(id, before);
     if (kind === "carried") return this.#tx.carried.restore(id, before);
     // A fact that comes back in the same write may name the entity.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;

@@ -8,7 +8,11 @@ import type { LedgerDatabase } from "../open.ts";
 /** Rows that one page examines, whoever wrote them: a few milliseconds. */
 const LOOKED_AT_MAX = 5_000;
 
-type Row = Omit<AuditEntry, "arguments" | "claimed_ms"> & { claimed_ms: number | null; arguments: string };
+type Row = Omit<AuditEntry, "arguments" | "claimed_ms" | "imported_from"> & {
+  claimed_ms: number | null;
+  arguments: string;
+};
+type Imported = Row & { row: number; source: string };
 
 export class SqliteJournalReader {
   readonly #database: LedgerDatabase;
@@ -17,7 +21,9 @@ export class SqliteJournalReader {
     this.#database = database;
   }
 
-  page({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
+  page(request: AuditRequest): AuditPage {
+    if (request.imported === true) return this.#imported(request);
+    const { agent, tool, sinceMs = 0, before, limit } = request;
     const top = before ?? this.#edge("max") + 1;
     const floor = Math.max(top - LOOKED_AT_MAX, 0);
     const rows = this.#database
@@ -33,6 +39,31 @@ export class SqliteJournalReader {
       entries: rows.map(toEntry),
       next: last > this.#edge("min") && !this.#isOlder(last, sinceMs) ? last : null,
     };
+  }
+
+  /** Rows of other memories, by their time. `before`: the row number of the last one. */
+  #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
+    const topMs =
+      before === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : this.#database
+            .prepare<[number], number>("SELECT at_ms FROM imported_journal WHERE row = ?")
+            .pluck()
+            .get(before);
+    // The retention or an undo of the import has deleted the row meanwhile.
+    if (topMs === undefined) return { entries: [], next: null };
+    const entries: AuditEntry[] = [];
+    let looked = 0;
+    const rows = this.#database.prepare<[number, number, number], Imported>(
+      `SELECT row, source, seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM imported_journal
+         WHERE (at_ms, row) < (?, ?) AND at_ms >= ? ORDER BY at_ms DESC, row DESC`,
+    );
+    for (const { row, source, ...entry } of rows.iterate(topMs, before ?? Number.MAX_SAFE_INTEGER, sinceMs)) {
+      const isAsked = [undefined, entry.agent].includes(agent) && [undefined, entry.method].includes(tool);
+      if (isAsked) entries.push({ ...toEntry(entry), imported_from: source });
+      if (entries.length === limit || ++looked === LOOKED_AT_MAX) return { entries, next: row };
+    }
+    return { entries, next: null };
   }
 
   #edge(which: "min" | "max"): number {

@@ -41,6 +41,7 @@ export const FORGET_REACHES: Readonly<Record<string, string>> = {
   source_fts: "the source is indexed anew, its segments are merged into one (LedgerEraser)",
   source_dirty: "names of sources that are to be indexed anew",
   journal: "arguments and results that hold the text are replaced; keys stay, so that nothing is done twice",
+  imported_journal: "as the journal, the other memory's name, too",
   journal_claim: "times alone",
   change: "before-images are deleted",
   erasure: "ids alone, until everything is erased",

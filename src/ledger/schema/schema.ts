@@ -12,13 +12,14 @@ import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
 import { FILED_SCHEMA } from "./filed-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
+import { IMPORTED_SCHEMA } from "./imported-schema.ts";
 import { PARENT_SCHEMA } from "./parent-schema.ts";
 import { QUESTION_SCHEMA } from "./question-schema.ts";
 import { SCORED_SCHEMA } from "./scored-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -98,6 +99,8 @@ ${DRAWER_INSERT}`,
   12: QUESTION_SCHEMA,
   // Version 14 adds the graphs of a Roampal.
   13: CARRIED_SCHEMA,
+  // Version 15 adds journal rows of other memories.
+  14: IMPORTED_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -207,4 +210,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}`;

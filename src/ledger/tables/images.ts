@@ -10,7 +10,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest } from "../record.ts";
 import { STANDING_BODY } from "../schema/standing-schema.ts";
 
-export type ImageKind = "drawer" | "source" | "standing" | "carried" | GraphKind;
+export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
 /** A row of `change` without its journal row. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
@@ -27,8 +27,11 @@ export class Images {
   readonly #source;
   readonly #standing;
   readonly #carried;
+  readonly #imported: (id: string) => string | undefined;
 
-  constructor(database: LedgerDatabase) {
+  /** `imported`: the state of a journal row of another memory. */
+  constructor(database: LedgerDatabase, imported: (id: string) => string | undefined) {
+    this.#imported = imported;
     this.#body = new Map(GRAPH_KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
     this.#source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
@@ -53,6 +56,7 @@ export class Images {
   /** Text of the row in its present state. */
   stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
     if (kind === "source") return this.#source.get(id);
+    if (kind === "imported") return this.#imported(id);
     if (kind === "carried") return this.#carried.get(id);
     return kind === "standing" ? this.#standing.get(id) : this.#body.get(kind)?.get(id);
   }

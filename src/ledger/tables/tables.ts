@@ -12,6 +12,7 @@ import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeO
 import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { AdoptedDigests } from "./adopted-digests.ts";
 import { SqliteCarriedTx } from "./carried.ts";
+import { SqliteImportedTx } from "./imported.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteConversationTx } from "./conversations.ts";
 import { SqliteGraphTx } from "./graph.ts";
@@ -32,6 +33,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly standings: SqliteStandingTx;
   readonly conversations: SqliteConversationTx;
   readonly carried: SqliteCarriedTx;
+  readonly imported: SqliteImportedTx;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -53,7 +55,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
-    this.images = new Images(database);
+    this.images = new Images(database, (id) => this.imported.bodyOf(id));
     this.graph = new SqliteGraphTx(database, (kind, id) => {
       this.images.note(kind, id);
       this.#isHalfDone = true;
@@ -66,6 +68,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.parts = new SqlitePartTx(database, () => this.touch());
     this.standings = new SqliteStandingTx(database, (id) => this.#note("standing", id));
     this.carried = new SqliteCarriedTx(database, (id) => this.#note("carried", id));
+    this.imported = new SqliteImportedTx(database, (id) => this.#note("imported", id));
     this.conversations = new SqliteConversationTx(database, () => this.touch());
     this.adopted = new AdoptedDigests(database);
     this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
@@ -232,9 +235,15 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
   }
 
-  #note(kind: "standing" | "carried", id: string): void {
+  #note(kind: "standing" | "carried" | "imported", id: string): void {
     this.images.note(kind, id);
     this.touch();
+  }
+
+  /** The answer of another memory to a call that is repeated here, if the drawer that it filed came along. */
+  answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
+    const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
+    return this.imported.answerTo(key, fingerprint, isHere);
   }
 
   /** Notes a change to a table that holds no drawers, so that the write does not count as one that did nothing. */

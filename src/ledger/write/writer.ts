@@ -151,7 +151,7 @@ export class LedgerWriter {
 
   #applyOne(call: WriteCall): WriteOutcome {
     const fingerprint = fingerprintOf(call);
-    const known = this.#journal.find(call.key, fingerprint);
+    const known = this.#journal.find(call.key, fingerprint) ?? this.tx.answerTo(call.key, fingerprint);
     if (known === "other")
       return failed(
         new PalaceError(

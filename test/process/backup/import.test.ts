@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { Env } from "../../../src/config/env.ts";
 import { drawerIds } from "../../../src/engine/drawer/drawer.ts";
+import type { AuditEntry } from "../../../src/protocol/hygiene.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
@@ -15,6 +16,11 @@ const WAIT = { interval: 20, timeout: 60_000 };
 const AT_MS = Date.UTC(2026, 2, 1);
 
 type Answer = { rows: Record<string, { added: number; updated: number; here: number }> } & Record<string, unknown>;
+
+/** Keeps its journal for as long as the tests' writes are old. */
+function createPalace(env: Env = {}): TestPalace {
+  return createTestPalace({ env: { MEMPALACE_AUDIT_DAYS: "36500", ...env } });
+}
 
 /** A palace that no broker has opened yet. */
 function fill(palace: TestPalace, name: string, drawers: number): string {
@@ -43,8 +49,8 @@ async function undo(palace: TestPalace, joined: Answer): Promise<Record<string, 
 }
 
 test("memories of 20,000 and 500 drawers join both ways, twice adds nothing, and undo takes exactly the import back", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 20_000), fill(stack, "stack", 500)];
   const hostBefore = contentsOf(hostLedger);
   const [hostOwn, stackOwn] = [contentsOf(hostLedger, "host"), contentsOf(stackLedger, "stack")];
@@ -85,8 +91,8 @@ const BROKER_STEPS = [
 ];
 
 test("a client or a broker killed at any step loses and doubles nothing: the same command goes on, and undo takes all of it back", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 450), fill(stack, "stack", 30)];
   const [hostOwn, stackBefore] = [contentsOf(hostLedger, "host"), contentsOf(stackLedger)];
   const { home } = host.config.paths;
@@ -110,8 +116,8 @@ test("a client or a broker killed at any step loses and doubles nothing: the sam
 });
 
 test("a drawer changed on one side is merged by who changed it, and one changed on both sides is kept twice", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   const notes = ["same", "edited here", "edited there", "edited on both sides", "deleted here later"].map(
     (content) => ({
       ...{ method: "add_drawer", params: { wing: "w", room: "r", content } },
@@ -163,6 +169,18 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
   await using shim = await stack.shim();
   const text = async (id: string): Promise<unknown> =>
     (await shim.call("mempalace_get_drawer", { drawer_id: id }))["content"];
+  const { stdout } = await stack.run("palace", ["history", "--json", "--limit", "100"]);
+  const { entries } = JSON.parse(stdout) as { entries: AuditEntry[] };
+  const [theirs, ours] = [true, false].map((isTheirs) =>
+    entries.filter(({ agent, imported_from: from }) => agent === "agent" && (from !== undefined) === isTheirs),
+  );
+  expect([theirs?.length, ours?.length, theirs?.[0]?.imported_from]).toEqual([12, 9, host.config.paths.home]);
+  expect(entries.map(({ at_ms: atMs }) => atMs)).toEqual(
+    entries.map(({ at_ms: atMs }) => atMs).toSorted((a, b) => b - a),
+  );
+  const listed = await stack.run("palace", ["history", "--tool", "kg_invalidate"]);
+  expect(listed.stdout).toContain(`subject Max, predicate works at, object Acme`);
+  expect(listed.stdout).toContain(`imported from ${host.config.paths.home}`);
   const [{ as: beside }] = joined["beside"] as [{ as: string }];
   expect(
     await Promise.all([...["edited here", "edited there", "edited on both sides"].map(idOf), beside].map(text)),
@@ -186,8 +204,8 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
 
 test("a backup comes over TCP with its passphrase for an admin's token, and an agent's token is refused", async () => {
   const port = await freePort();
-  await using host = createTestPalace();
-  await using stack = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await using host = createPalace();
+  await using stack = createPalace({ MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` });
   const hostOwn = contentsOf(fill(host, "host", 60), "host");
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const file = join(host.home, "b.tar.age");
@@ -221,8 +239,8 @@ test("a backup comes over TCP with its passphrase for an admin's token, and an a
 });
 
 test("the memory itself, a newer or damaged one and something else are refused, and change nothing", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 60), fill(stack, "stack", 10)];
   const before = contentsOf(stackLedger);
   const refusedWith = async (from: string): Promise<unknown> => {
@@ -255,8 +273,8 @@ test("the memory itself, a newer or damaged one and something else are refused, 
 });
 
 test("a memory comes as of one moment while agents write there, and Ctrl-C ends with the part that is being sent", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   fill(host, "host", 2_000);
   await host.startBroker();
   await using writer = await host.shim();
@@ -288,8 +306,8 @@ test("a memory comes as of one moment while agents write there, and Ctrl-C ends 
 });
 
 test("an export, and MemPalace's own palace, come with drawers, facts and tunnels, and a home adds the rest", async () => {
-  await using host = createTestPalace();
-  await using stack = createTestPalace();
+  await using host = createPalace();
+  await using stack = createPalace();
   fill(host, "host", 60);
   const { home, ledgerFile } = host.config.paths;
   await host.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(host.home, "model")) });

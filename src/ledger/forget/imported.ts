@@ -1,0 +1,65 @@
+/** Cleans journal rows that came from other memories, and what undo keeps of them. Used by forget.ts. */
+import type { LedgerDatabase } from "../open.ts";
+import { digest } from "../record.ts";
+import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
+
+export type Written = { method: string; arguments: string; result: string };
+/** Returns the result without the forgotten words; undefined for a row that holds none. `made`: ids of memories that it changed. */
+export type Clean = (row: Written, made: readonly string[]) => string | undefined;
+
+type Row = Written & { row: number; source: string; drawers: string };
+
+/** `withoutWords`: removes the forgotten words from the other memory's name. Returns the number of rows that were cleaned. */
+export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
+  const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
+  const rows = database.prepare<[], Row>(
+    "SELECT row, source, method, arguments, result, drawers FROM imported_journal",
+  );
+  for (const row of rows.iterate()) {
+    const result = clean(row, JSON.parse(row.drawers) as string[]);
+    const source = withoutWords(row.source);
+    if (result !== undefined || source !== row.source)
+      dirty.push({ row: row.row, source, result: result ?? row.result, isForgotten: result !== undefined });
+  }
+  const named = database.prepare("UPDATE imported_journal SET source = ? WHERE row = ?");
+  const forgotten = database.prepare(
+    `UPDATE imported_journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE row = ?`,
+  );
+  const state = database.prepare<[number], { id: string; body: string }>(
+    `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
+  );
+  // The import can still be taken back: undo compares a row with the digest of what the import left.
+  const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
+  for (const { row, source, result, isForgotten } of dirty) {
+    named.run(source, row);
+    if (isForgotten) forgotten.run(result, row);
+    const now = state.get(row);
+    if (now !== undefined) left.run(digest(now.body), now.id);
+  }
+  return dirty.length;
+}
+
+/**
+ * Deletes the before-images of rows that an undo took away and that hold forgotten words, and returns how many. Keeps the image that the
+ * import made of the same row, so that the import can still be taken back.
+ */
+export function cleanImportedImages(
+  database: LedgerDatabase,
+  clean: Clean,
+  withoutWords: (text: string) => string,
+): number {
+  const images = database.prepare<[], { journal: number; id: string; before: string }>(
+    "SELECT journal, id, before FROM change WHERE kind = 'imported' AND before IS NOT NULL",
+  );
+  const dirty: { journal: number; id: string }[] = [];
+  for (const { journal, id, before } of images.iterate()) {
+    const [source = "", , , , method = "", , , , , , given = "{}", result = "null", drawers = "[]"] = JSON.parse(
+      before,
+    ) as string[];
+    const isHeld = clean({ method, arguments: given, result }, JSON.parse(drawers) as string[]) !== undefined;
+    if (isHeld || withoutWords(source) !== source) dirty.push({ journal, id });
+  }
+  const remove = database.prepare("DELETE FROM change WHERE journal = ? AND kind = 'imported' AND id = ?");
+  for (const { journal, id } of dirty) remove.run(journal, id);
+  return dirty.length;
+}

@@ -1,0 +1,40 @@
+/**
+ * The ledger's table of journal rows that `palace import` brought. Imported by schema.ts; a ledger of an older version runs the same
+ * text as its migration.
+ */
+export const IMPORTED_SCHEMA = `
+-- One row a write that was done in another memory. These rows are not in "journal", whose row numbers rise with time. A row is the
+-- same in every memory by its key and its time. "source": the memory's name; "seq": its row number there; "drawers": the ids of
+-- memories with outcomes that it changed.
+CREATE TABLE IF NOT EXISTS imported_journal (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  source TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  claimed_ms INTEGER,
+  fingerprint TEXT NOT NULL,
+  method TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  door TEXT NOT NULL,
+  uid INTEGER NOT NULL,
+  pid INTEGER NOT NULL,
+  request_id TEXT NOT NULL,
+  arguments TEXT NOT NULL,
+  result TEXT NOT NULL,
+  drawers TEXT NOT NULL,
+  UNIQUE (key, at_ms)
+) STRICT;
+CREATE INDEX IF NOT EXISTS imported_journal_time ON imported_journal (at_ms);
+`;
+
+/** SQL of a row's name: its time and its key. */
+export const IMPORTED_ID = "at_ms || ' ' || key";
+/** SQL that turns a row into one JSON array, without the time and the key that its name has. */
+export const IMPORTED_BODY =
+  "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
+/** SQL that turns a row of the memory's own journal into the same array, with null in place of the memory's name. */
+export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
+  method, agent, door, uid, pid, request_id, arguments, result,
+  (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'
+     AND id NOT GLOB 'drawer_*' AND id NOT GLOB 'diary_*'))`;
