@@ -1,6 +1,6 @@
 /**
- * Writes the pages that are made from tables of the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/commands.md,
- * docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after a change to a table;
+ * Writes the pages that are made from tables of the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
+ * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after a change to a table;
  * test/house checks that the pages are up to date. `pages` and `commandPages` return their content, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { GROUPS, OLD_NAMES } from "../src/bin/commands/table.ts";
 import { VARIABLES } from "../src/config/env.ts";
 import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
+import { type Tool, TOOLS } from "../src/protocol/tools/table.ts";
 import { DIFFERENCES, MISSING_FILES } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
@@ -45,6 +46,7 @@ export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),
     "docs/reference/errors.md": errorsPage(),
+    "docs/reference/tools.md": toolsPage(),
     "docs/lab/differences.md": differencesPage(),
   };
 }
@@ -165,6 +167,35 @@ function differencesPage(): string {
       table(["Difference", "Against", "What is otherwise", "Why"], rows),
       `## Files that we do not write\n\n${table(["File", "What MemPalace writes there", "Why we do not"], files)}`,
     ],
+  );
+}
+
+function toolsPage(): string {
+  const surfaces = {
+    palace: ["Tools of the palace", "They have MemPalace's names, parameters and answers."],
+    outcome: [
+      "Tools of memory that learns",
+      "They have Roampal's names. `palace config set outcomes on` turns them on.",
+    ],
+  } as const satisfies Record<Tool["surface"], readonly [string, string]>;
+  const sections = Object.entries(surfaces).map(([surface, [title, intro]]) => {
+    const rows = TOOLS.filter((tool) => tool.surface === surface).map(
+      ({ fullName, description, kind, role, ...tool }) => [
+        `\`${fullName}\``,
+        description,
+        Object.keys(tool.properties)
+          .map((name) => (tool.required.includes(name) ? `**\`${name}\`**` : `\`${name}\``))
+          .join(", "),
+        kind,
+        role,
+      ],
+    );
+    return `## ${title}\n\n${intro}\n\n${table(["Tool", "Does", "Parameters", "Kind", "Least role"], rows)}`;
+  });
+  return page(
+    "Tools",
+    "The MCP tools that an agent sees. Required parameters are bold. `palace call tools` lists them, and `palace call NAME '{…}'` calls one.",
+    sections,
   );
 }
 

@@ -8,6 +8,11 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const codes = Object.keys(ERROR_CODES);
 
+test("docs/reference/tools.md is what scripts/docs.ts writes, so every tool is in it", () => {
+  const page = readFileSync(join(ROOT, "docs/reference/tools.md"), "utf8");
+  expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/tools.md"]);
+});
+
 test("docs/reference/errors.md is what scripts/docs.ts writes, so every code is in it", () => {
   const page = readFileSync(join(ROOT, "docs/reference/errors.md"), "utf8");
   expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/reference/errors.md"]);
