@@ -10,6 +10,9 @@ export function removalHints(standing: readonly Trace[]): string[] {
   const folders = [...new Set(kept)].map((folder) => `if you no longer need that copy: rm -rf ${quoted(folder)}`);
   const isBackup = ({ path, what }: Trace): boolean => what.endsWith("backup") && !KEPT.test(path);
   return standing.some(isBackup)
-    ? [...folders, "for backups: repeat the command with --rewrite-backups, or delete those files"]
+    ? [
+        ...folders,
+        "for backups: delete those files, or name the text: printf %s TEXT | palace forget --match - --rewrite-backups",
+      ]
     : folders;
 }

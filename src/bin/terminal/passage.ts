@@ -12,7 +12,7 @@ import { harmless } from "./output.ts";
 export type Piece = { text: string; isMatch: boolean };
 /**
  * `heading` is the nearest above the passage; undefined when there is none, or when the passage contains it. `line` is the
- * number of the first matching line in the document, from 1; undefined when the document is not at hand.
+ * number of the best matching line in the document, from 1; undefined when the document is not at hand.
  */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
@@ -61,7 +61,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
   const shown = trimmed(all.slice(begin, begin + rows));
   const [first] = shown;
   const at = first?.at ?? context.from;
-  const match = shown.flatMap(({ terms }) => terms)[0]?.at ?? at;
+  const match = bestRow(shown)?.terms[0]?.at ?? at;
   const above = hasHeadings
     ? headingsOf(context.text, context.isFromStart).findLast((one) => one.at <= match)
     : undefined;
@@ -70,6 +70,12 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
     line: document === undefined ? undefined : lineAt(context.text, match),
     lines: drawn(shown),
   };
+}
+
+/** Returns the row with the most different words of the question, the first of several. */
+function bestRow(rows: readonly Row[]): Row | undefined {
+  const worth = ({ terms }: Row): number => new Set(terms.map(({ term }) => term)).size;
+  return rows.reduce<Row | undefined>((best, row) => (worth(row) > (best ? worth(best) : 0) ? row : best), undefined);
 }
 
 function lineAt(text: string, at: number): number {

@@ -90,6 +90,15 @@ test("headings begin a line, and only in markdown", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
+test("the line is the one with most of the question's words, and so is its heading", () => {
+  const document = {
+    text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
+    at: 0,
+  };
+  const passage = passageOf(document.text, "who replaces the seal of the oven door", { ...SIZE, rows: 9, document });
+  expect(passage.line).toBe(7);
+});
+
 test("the line is the one of the first match in the document, and unknown without the document", () => {
   const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
   expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
