@@ -34,9 +34,11 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   const later = "Search finds memories by words; it finds them by meaning too when the model is";
   if (modelState === "loading") return `${later} loaded.`;
   if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;
-  // `palace doctor` has the address and the error of a download.
-  const why = printable(modelDetail)
-    .replace(/; searching by words only$/, "")
-    .replace(/ \(.*\)$/, "");
-  return `Search finds memories by words only, without a model: ${why}. \`palace doctor\` says what to do.`;
+  return `Search finds memories by words only, without a model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
+}
+
+/** Returns the reason that the model is missing, without the address and the error of a download, which `palace doctor` has. */
+export function causeOf(modelDetail: string): string {
+  const [cause = ""] = printable(modelDetail).split("; searching by words only");
+  return cause.replace(/ \(.*\)$/, "");
 }

@@ -5,6 +5,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
 import { findOriginal, hasHeadings } from "../feeding/original.ts";
+import { causeOf } from "../proof/search-here.ts";
 import { shortId, titleOf } from "../terminal/drawer.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
@@ -119,10 +120,7 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
   const asked = mode === "auto" ? "" : `--mode ${mode}: `;
   if (found["vector_disabled"] === true) {
     const { vector_disabled_reason: reason } = found;
-    const why = typeof reason === "string" && reason !== "" ? printable(reason) : "no vectors answer";
-    const [told = ""] = why.split("; searching by words only");
-    // `palace doctor` has the address and the error of a download.
-    const cause = told.replace(/ \(.*\)$/, "");
+    const cause = typeof reason === "string" && reason !== "" ? causeOf(reason) : "no vectors answer";
     return [`${asked}searched by words only: ${cause}; palace doctor says what to do`];
   }
   const { pending, embedded } = (await client.call("palace.status", {})).search;

@@ -10,6 +10,7 @@ import { PalaceError } from "../../protocol/errors.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../transport/endpoint.ts";
 import { addressOf } from "../doctor/outcome-door.ts";
+import { causeOf } from "../proof/search-here.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
 import { describeClosets } from "../report/closets.ts";
 import { describeGraph } from "../report/graph.ts";
@@ -19,7 +20,6 @@ import { formatBytes, formatDuration, formatEngine, type Output, plural, printab
 import { type Call, defineVerb } from "../verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
-const SEARCHES = { lexical: "by words only", hybrid: "by words and by meaning" } as const;
 
 export const verb = defineVerb({
   usage: `palace status
@@ -143,6 +143,13 @@ function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {
   return [["outcome door", `${addressOf(door)}${shut}`]];
 }
 
+function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"]): string {
+  if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
+  if (modelState === "loading" || modelState === "downloading")
+    return `by words until the model is here (${modelState}${withDetail(modelDetail)})`;
+  return `by words only: ${causeOf(modelDetail)}`;
+}
+
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {
   const adoption = describeAdoption(status.adoption);
   const reranker = describeReranker(search);
@@ -155,10 +162,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
       "palace",
       `${home}: ${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`,
     ],
-    [
-      "search",
-      `${SEARCHES[search.mode]} (${search.model ?? "no model"}: ${search.modelState}${withDetail(search.modelDetail)}${embedded})`,
-    ],
+    ["search", `${describeMode(search)}${embedded}`],
     ...(reranker === undefined ? [] : [["cross-encoder", reranker] as Row]),
     ["driver", `${driver.kind}: ${driver.state}${describeLag(driver)}${withDetail(driver.detail)}`],
     ["closets", describeClosets(status.closets)],

@@ -61,5 +61,5 @@ test("with a model each explained score is its cosine and its words by their wei
   expect(half.stdout).toMatch(/\tby meaning, 0\.\d\d, and by words/);
   expect(half.stderr).toMatch(/2 of \d+ drawers are found by words only until they are embedded/);
   const { stdout } = await palace.run("palace", ["status"]);
-  expect(stdout).toMatch(/^search\s.*, 2 of 3 still to embed, about \d+ m?s more\)$/m);
+  expect(stdout).toMatch(/^search\s.*, 2 of 3 still to embed, about \d+ m?s more$/m);
 });

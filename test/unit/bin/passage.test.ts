@@ -90,7 +90,7 @@ test("headings begin a line, and only in markdown", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
-test("the line is the one with most of the question's words, and so is its heading", () => {
+test("the line is the one with most of the question's words", () => {
   const document = {
     text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
     at: 0,
