@@ -15,7 +15,7 @@ export const VARIABLES = {
   MEMPALACE_PATH: {
     group: "place",
     default: "the home that MemPalace's rule finds, else ~/.mempalace",
-    meaning: "Folder of the palace, with everything in it. For one command: --palace DIR.",
+    meaning: "Folder of the palace, with everything in it. For one command, use --palace DIR instead.",
   },
   // These name a palace, too. MEMPALACE_CONFIG_DIR is upstream's home, when MEMPALACE_PATH is not set.
   MEMPALACE_PALACE_PATH: {
@@ -48,10 +48,10 @@ export const VARIABLES = {
     group: "client",
     default: "",
     meaning:
-      "Endpoint of the broker, used as it is; then no broker is started here. unix:/path, http://host:port, or ssh://user@host[:port] for the bridge to that host (palace bridge setup).",
+      "Address of the broker. If it is set, clients start no broker on this machine. unix:/path, http://host:port, or ssh://user@host[:port] for the bridge to that host (palace bridge setup).",
   },
-  MEMPALACE_TOKEN: { group: "client", default: "", meaning: "Token for a broker behind a TCP door." },
-  MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "File that holds that token." },
+  MEMPALACE_TOKEN: { group: "client", default: "", meaning: "Token for a broker that clients reach over TCP." },
+  MEMPALACE_TOKEN_FILE: { group: "client", default: "", meaning: "File that holds the token for a broker over TCP." },
   MEMPALACE_AGENT_NAME: {
     group: "client",
     default: "the executable's name",
@@ -60,7 +60,8 @@ export const VARIABLES = {
   MEMPALACE_BACKUP_PASSPHRASE: {
     group: "client",
     default: "",
-    meaning: "Passphrase of backups, for the backup and restore commands. The key backup-passphrase-file wins over it.",
+    meaning:
+      "Passphrase of backups, for the backup and restore commands. It is not used if the setting backup-passphrase-file, or its variable MEMPALACE_BACKUP_PASSPHRASE_FILE, names a file.",
   },
   MEMPALACE_JUDGE_KEY: { group: "harness", default: "", meaning: "Bearer token that is sent to judge-url." },
   MEMPALACE_HOOK_COMMAND: {
@@ -77,7 +78,7 @@ export const VARIABLES = {
   MEMPALACE_EXT_DEBUG: {
     group: "harness",
     default: "",
-    meaning: "1: the pi extension and the opencode plugin say on stderr what they do.",
+    meaning: "If 1, the pi extension and the opencode plugin say on stderr what they do.",
   },
   MEMPAL_DIR: { group: "harness", default: "", meaning: "Project that `mempalace hook run` mines as well." },
   OPENCODE_DB: {
@@ -98,7 +99,7 @@ export const VARIABLES = {
   ROAMPAL_DEV: {
     group: "harness",
     default: "",
-    meaning: "1, true or yes: roampal's commands use the memory of development, as with --dev.",
+    meaning: "If 1, true or yes, roampal's commands use the development memory, as with --dev.",
   },
   ROAMPAL_DATA_PATH: {
     group: "harness",
@@ -114,27 +115,36 @@ export const VARIABLES = {
     group: "broker",
     default: "",
     meaning:
-      "1: open the palace also on a shared folder where the locks of other machines are not seen. Only for a palace that no other machine opens.",
+      "If 1, the broker also opens a palace on a shared folder where it cannot see the locks of other machines. Set it only for a palace that no other machine opens.",
   },
   MEMPALACE_ENGINE: {
     group: "broker",
-    default: "as the last time, at first builtin",
+    default: "the engine of the last time, at first builtin",
     meaning:
-      "Who serves the palace: builtin, or command:ARGV, an MCP server that the broker runs as its child. ARGV is words or a JSON array. It is no key of the file, because a palace from elsewhere must not name a command that is run.",
+      "Program that answers tool calls: builtin, or command:ARGV, an MCP server that the broker runs as its child. ARGV is words or a JSON array. settings.json cannot set it, because a palace from elsewhere must not name a command to run.",
   },
-  MEMPALACE_CHROMA_TOKEN: { group: "broker", default: "", meaning: "Sent to Chroma as x-chroma-token." },
+  MEMPALACE_CHROMA_TOKEN: {
+    group: "broker",
+    default: "",
+    meaning: "Token that the broker sends to Chroma as x-chroma-token.",
+  },
   HTTPS_PROXY: {
     group: "machine",
     default: "",
     meaning:
-      "Proxy, http://HOST:PORT, through which the broker asks https addresses: the model's and Chroma's. If it inspects TLS, give Node its certificates with NODE_EXTRA_CA_CERTS. Small letters work too.",
+      "Proxy, http://HOST:PORT, through which the broker reaches https addresses: the model's and Chroma's. If it inspects TLS, give Node its certificates with NODE_EXTRA_CA_CERTS. The lower-case name works too.",
   },
   NO_PROXY: {
     group: "machine",
     default: "",
-    meaning: "Hosts, with commas, that are asked without that proxy. Small letters work too.",
+    meaning:
+      "Hosts, with commas between them, that the broker reaches without HTTPS_PROXY. The lower-case name works too.",
   },
-  PATH: { group: "machine", default: "", meaning: "Where palace install looks for agents and for our own commands." },
+  PATH: {
+    group: "machine",
+    default: "",
+    meaning: "Folders in which palace install looks for agents and for our own commands.",
+  },
   SSH_ORIGINAL_COMMAND: {
     group: "machine",
     default: "",
@@ -143,7 +153,7 @@ export const VARIABLES = {
   MEMPALACE_FAULT: {
     group: "machine",
     default: "",
-    meaning: "For tests: NAME[:N] kills the broker at that step of the write path.",
+    meaning: "For tests only: NAME[:N] kills the broker at the step NAME of the write path.",
   },
 } as const satisfies Record<string, Variable>;
 

@@ -47,38 +47,38 @@ export const SETTINGS = {
     ...{ group: "model", kind: "folder", takesEffect: "start" },
     default: "models/ms-marco-MiniLM-L-6-v2 in the cache folder of palace-devbox",
     meaning:
-      "Folder with a cross-encoder: tokenizer.json and onnx/model.onnx (or model.onnx). It reads question and drawer together and orders the first 20 hits. Without one nothing changes. It is never downloaded.",
+      "Folder with a cross-encoder: tokenizer.json and onnx/model.onnx (or model.onnx). It reads question and drawer together and orders the first 20 hits. Without this model the order of hits does not change. The broker never downloads it.",
   },
   offline: {
     ...{ group: "model", kind: "switch", takesEffect: "start", default: "off" },
-    meaning: "on: the broker never downloads anything.",
+    meaning: "If on, the broker never downloads anything.",
   },
   vectors: {
     ...{ group: "model", kind: ["local", "chroma"], takesEffect: "start", default: "local" },
-    meaning: "Who answers the vector query: local is an exact scan, chroma asks the Chroma server.",
+    meaning: "How the broker searches vectors. local scans all vectors itself, chroma asks the Chroma server.",
   },
   listen: {
     ...{ group: "broker", kind: "address", takesEffect: "start", default: "" },
     meaning:
-      "TCP door besides the socket, tcp://HOST:PORT, or off. HOST `docker` is the address where containers find host.docker.internal.",
+      "TCP address on which the broker listens besides its socket, tcp://HOST:PORT, or off. HOST `docker` is the address where containers find host.docker.internal.",
   },
   "allowed-hosts": {
     ...{ group: "broker", kind: "words", takesEffect: "start", default: "" },
-    meaning: "More host names under which clients may call the TCP door.",
+    meaning: "More host names under which clients may reach the broker's TCP port.",
   },
   "outcome-port": {
     ...{ group: "broker", kind: "port", takesEffect: "start", default: "" },
     meaning:
-      "Door for programs that speak Roampal's HTTP API (docs/explanation/learning.md): a port, on = 27182, or off. It is on 127.0.0.1 and needs a token.",
+      "Port for programs that use Roampal's HTTP API (docs/explanation/learning.md): a number, on (27182), or off. The broker listens on 127.0.0.1 and asks for a token.",
   },
   "mine-roots": {
     ...{ group: "broker", kind: "folders", takesEffect: "start", default: "" },
     meaning:
-      "Folders of the broker's machine that agents of other machines may have mined by the tool `mine`. Clients of the socket may name any folder.",
+      "Folders of the broker's machine that agents of other machines may mine with the tool `mine`. Clients of the local socket may mine any folder.",
   },
   "idle-exit-minutes": {
     ...{ group: "broker", kind: { from: 0 }, takesEffect: "start", default: "30" },
-    meaning: "Minutes without clients after which the broker ends. 0: it stays.",
+    meaning: "Minutes without clients after which the broker ends. With 0 it never ends by itself.",
   },
   "engine-timeout-seconds": {
     ...{ group: "broker", kind: { from: 1, to: 86_400 }, takesEffect: "start", default: "120" },
@@ -87,11 +87,11 @@ export const SETTINGS = {
   redact: {
     ...{ group: "broker", kind: ["off", "recall", "strict"], takesEffect: "start", default: "recall" },
     meaning:
-      "Masks secrets in what agents receive (docs/how-to/forget.md). recall masks tokens of a well-known shape, strict also values assigned to a secret's name, off nothing. The stored text does not change.",
+      "Masks secrets in what agents receive (docs/how-to/forget.md). recall masks tokens of a well-known shape. strict also masks values assigned to a secret's name. off masks nothing. The stored text does not change.",
   },
   "audit-days": {
     ...{ group: "broker", kind: { from: 30 }, takesEffect: "start", default: "90" },
-    meaning: "Days that the journal keeps who wrote what. A repeated write is recognised for that long.",
+    meaning: "Days that the journal keeps who wrote what. The broker recognises a repeated write for that long.",
   },
   "log-level": {
     ...{ group: "broker", kind: ["debug", "info", "warn", "error"], takesEffect: "start", default: "info" },
@@ -101,11 +101,11 @@ export const SETTINGS = {
     ...{ group: "chroma", kind: ["none", "files", "chroma"], takesEffect: "start" },
     default: "files; chroma where chroma-url is set",
     meaning:
-      "Public palace that the broker keeps besides the ledger. files is the palace folder itself, which MemPalace can open. chroma is a Chroma server. none writes nothing and adopts what is there.",
+      "Public palace that the broker keeps besides the ledger. files is the palace folder itself, which MemPalace can open. chroma is a Chroma server. none: the broker does not write a public palace, but adopts the rows of an existing one.",
   },
   "chroma-url": {
     ...{ group: "chroma", kind: "url", takesEffect: "start", default: "http://127.0.0.1:8000" },
-    meaning: "Chroma server, or Chroma Cloud, of the chroma driver.",
+    meaning: "Address of the Chroma server, or of Chroma Cloud, that the chroma driver uses.",
   },
   "chroma-tenant": {
     ...{ group: "chroma", kind: "text", takesEffect: "start", default: "default_tenant" },
@@ -121,49 +121,52 @@ export const SETTINGS = {
   },
   "backup-hours": {
     ...{ group: "backup", kind: { from: 0.01 }, takesEffect: "start", default: "24" },
-    meaning: "Hours between two of those backups.",
+    meaning: "Hours between two of the broker's own backups.",
   },
   "backup-keep": {
     ...{ group: "backup", kind: { from: 1, isWhole: true }, takesEffect: "start", default: "7" },
-    meaning: "How many of those backups are kept. The oldest go first.",
+    meaning: "How many of its own backups the broker keeps. It deletes the oldest first.",
   },
   "backup-passphrase-file": {
     ...{ group: "backup", kind: "file", takesEffect: "start", default: "" },
-    meaning: "File whose first line is the passphrase of all backups. It encrypts them and reads them.",
+    meaning: "File whose first line is the passphrase that encrypts and decrypts all backups.",
   },
   tools: {
     ...{ group: "agents", kind: ["full", "light", "outcome"], takesEffect: "session", default: "full" },
     meaning:
-      "Tools that an agent sees. light has the eight that matter, with short schemas. outcome has the seven of memory that learns from outcomes. Over HTTP /mcp?tools=light does the same.",
+      "Tools that an agent sees. light has the eight most important tools, with short schemas. outcome has the seven tools of memory that learns from outcomes. Over HTTP, /mcp?tools=light does the same.",
   },
   "wake-up": {
     ...{ group: "agents", kind: "switch", takesEffect: "session", default: "on" },
-    meaning: "off: an agent's new session gets no text of the palace.",
+    meaning: "If off, an agent's new session gets no wake-up text from the palace.",
   },
   "wake-up-wing": {
     ...{ group: "agents", kind: "text", takesEffect: "session", default: "" },
-    meaning: "Wing that the wake-up text is taken from. Without it, the whole palace.",
+    meaning: "Wing that the wake-up text is taken from. If unset, it is taken from the whole palace.",
   },
   "wake-up-bytes": {
     ...{ group: "agents", kind: { from: 512, to: 65_536, isWhole: true }, takesEffect: "session", default: "4096" },
-    meaning: "Bytes that an injected text may have, its fence included.",
+    meaning: "Most bytes of a text that is injected into a session, including the markers around it.",
   },
   recall: {
     ...{ group: "agents", kind: "switch", takesEffect: "next", default: "off" },
-    meaning: "on: each prompt in Claude Code is searched for, and the agent sees the three best drawers beside it.",
+    meaning:
+      "If on, a hook searches the palace for each prompt in Claude Code, and the agent sees the three best drawers beside the prompt.",
   },
   "hooks-auto-save": {
     ...{ group: "agents", kind: "switch", takesEffect: "next", default: "on" },
     meaning:
-      "off: `mempalace hook run` does nothing and `palace hook` files no session. on: hooks.auto_save of MemPalace's config.json decides.",
+      "If off, `mempalace hook run` does nothing and `palace hook` files no session. If on, hooks.auto_save of MemPalace's config.json decides.",
   },
   "mcp-timeout-ms": {
     ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "60000" },
-    meaning: "pi extension: time a tool call gets, ms. The extension then starts its MCP server again. 0: no limit.",
+    meaning:
+      "pi extension: time limit of a tool call, ms. After it, the extension starts its MCP server again. 0 means no limit.",
   },
   "mcp-init-timeout-ms": {
     ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "300000" },
-    meaning: "pi extension: time the MCP server's handshake gets, ms. No turn waits for it. 0: no limit.",
+    meaning:
+      "pi extension: time limit of the MCP server's handshake, ms. No turn waits for the handshake. 0 means no limit.",
   },
   "mcp-max-respawns": {
     ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "2" },
@@ -171,35 +174,35 @@ export const SETTINGS = {
   },
   "mcp-respawn-backoff-ms": {
     ...{ group: "agents", kind: TIMER, takesEffect: "session", default: "1000" },
-    meaning: "pi extension: wait before the first of these starts, ms. It doubles with each.",
+    meaning: "pi extension: wait before a failed MCP server is started again, ms. The wait doubles with each restart.",
   },
   outcomes: {
     ...{ group: "learning", kind: ["off", "on", "project"], takesEffect: "session", default: "off" },
     meaning:
-      "on: memory learns from outcomes (docs/explanation/learning.md). The agent sees what fits each prompt and is asked what came of it, and its tools include the seven of that memory. project: the same without memories of other projects.",
+      "If on, memory learns from outcomes (docs/explanation/learning.md). The agent sees memories that fit each prompt, is asked whether they helped, and gets seven more tools. project is the same without memories of other projects.",
   },
   "judge-url": {
     ...{ group: "learning", kind: "url", takesEffect: "next", default: "" },
     meaning:
-      "Address of a model that judges exchanges the agent has not scored: OpenAI's Chat Completions without its end, http://127.0.0.1:11434/v1. It needs outcomes and judge-model. Without it nothing is sent anywhere.",
+      "Address of a model that judges exchanges that the agent has not scored: the base URL of an OpenAI Chat Completions API, for example http://127.0.0.1:11434/v1. It needs outcomes and judge-model. Without judge-url nothing is sent anywhere.",
   },
   "judge-model": {
     ...{ group: "learning", kind: "text", takesEffect: "next", default: "" },
-    meaning: "Name of that model.",
+    meaning: "Name of the model at judge-url.",
   },
   "max-chunks-per-file": {
     ...{ group: "mining", kind: { from: 0, isWhole: true }, takesEffect: "next", default: "50000" },
-    meaning: "Most drawers that one mined file may become. A larger file is skipped. 0: no limit.",
+    meaning: "Most drawers that one mined file may become. A larger file is skipped. 0 means no limit.",
   },
   "topic-tunnel-min-count": {
     ...{ group: "mining", kind: { from: 1, isWhole: true }, takesEffect: "start" },
     default: "topic_tunnel_min_count of MemPalace's config.json, else 1",
-    meaning: "Topics that two wings must share before a mine joins them.",
+    meaning: "Topics that two wings must share before mining links them.",
   },
   "kg-hallway-min-count": {
     ...{ group: "mining", kind: { from: 1, isWhole: true }, takesEffect: "start" },
     default: "hallway_min_count of MemPalace's config.json, else 2",
-    meaning: "Drawers that two names must share before a mine joins them.",
+    meaning: "Drawers that two names must share before mining links them.",
   },
   "entity-languages": {
     ...{ group: "mining", kind: "words", takesEffect: "start" },

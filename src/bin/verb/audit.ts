@@ -10,10 +10,10 @@ import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace history [--client NAME] [--tool NAME] [--since TIME] [--limit N]
 
-The writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace history undo --client\` takes), through which
-door, and what was asked. A write that its client dates earlier, because it waited for a broker or says so, shows that too. TIME is
-2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. 50 rows, unless --limit says more. Writes that \`palace import\` brought from another
-memory have its path at the end. The journal goes back as many days as the setting audit-days says.`;
+Lists the writes of the journal, the newest first: when each arrived, who sent it (the name that \`palace history undo --client\` takes), through which
+door, and what was asked. If a client gave its write an earlier date, the list shows that date too. TIME is
+2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. Lists 50 rows unless --limit says otherwise. Writes that \`palace import\` brought from another
+memory have its path at the end. The setting audit-days says how many days the journal goes back.`;
 
 const LIMIT = 50;
 const PAGE = 500;

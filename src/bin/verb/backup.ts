@@ -15,12 +15,12 @@ export const verb = defineVerb({
 
 Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
 the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may go on meanwhile. Without a name it goes
-to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. It is there when it is whole and synced, and not before;
-Ctrl-C leaves nothing. It is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
+to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
+Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
 
-  --encrypt               around it a passphrase, typed here (the age format; also where one is given in another way)
-  --passphrase-file FILE  the first line of FILE is it (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
-  --force                 over an older file of that name`,
+  --encrypt               encrypt it with a passphrase (age format); asks for one if none is given in another way
+  --passphrase-file FILE  the first line of FILE is the passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
+  --force                 replace an older file of that name`,
   options: {
     encrypt: { type: "boolean" },
     "passphrase-file": { type: "string" },

@@ -16,7 +16,7 @@ export const verb = defineVerb({
 Calls one MCP tool with the JSON object as its arguments (- reads it from stdin) and prints its result. The prefix
 ${TOOL_PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'
 While no broker can be reached, a write is kept and filed as soon as there is one ("spooled": true).
-Exit code 1 when the tool's own answer is no (success false, or an error), which is printed all the same.`,
+Exit code 1 if the tool reports failure (success false, or an error); its answer is printed all the same.`,
   options: {},
   args: [1, 2],
   // A call of a tool that writes may begin a palace.

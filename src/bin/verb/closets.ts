@@ -13,9 +13,9 @@ const NAMES_FEW = 100;
 export const verb = defineVerb({
   usage: `palace repair closets [--wing W]
 
-Makes the closets of mined files anew from their drawers: after a palace was adopted that has none, or after an edit took those of
-its file away. They point a search of MemPalace's at the right files. What a language model has written is left as it is, and
-conversations have none.
+Rebuilds the closets of mined files from their drawers. Use it after you adopted a palace without closets, or after an edit removed
+the closets of a file. Closets point MemPalace's search at the right files. It keeps closets that a language model has written;
+conversations have no closets.
 
   --wing W    only files of wing W`,
   options: { wing: { type: "string" } },

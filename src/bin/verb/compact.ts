@@ -9,7 +9,7 @@ type Compacted = JsonObject & { beforeBytes: number; afterBytes: number; isLogCu
 export const verb = defineVerb({
   usage: `palace repair compact
 
-Gives the disk back what deleted drawers, undos and replaced sources have left free in the ledger: its file is written anew.
+Gives the disk back what deleted drawers, undos and replaced sources have left free in the ledger, by rewriting its file.
 Agents may go on: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). Needs free space of
 twice the ledger's size meanwhile; where that is not there, it says so and nothing is changed. Rarely needed: most free space
 is given back by itself while nobody writes, and all of it after a forget.`,

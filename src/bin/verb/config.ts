@@ -28,8 +28,8 @@ palace config set KEY VALUE
 palace config unset KEY
 palace config path
 
-Settings that stay: they are in settings.json in the palace's folder, and whoever starts the broker reads them. An environment
-variable of the same name wins (model-dir is MEMPALACE_MODEL_DIR). list shows every key, its value and where that comes from.
+Reads and changes settings.json in the palace's folder. The broker reads this file, whoever starts it. The environment variable
+of a setting wins over the file (MEMPALACE_MODEL_DIR over model-dir). list shows every key, its value and where the value comes from.
 You may edit the file by hand: a JSON object, with comments if you like.
 
   palace config set model-dir ~/models/all-MiniLM-L6-v2

@@ -23,8 +23,8 @@ const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dr
 Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
 free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
 be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
---rewrite-backups makes those of palace backup that hold it anew, from the memory as it is then.
---match - reads the text from stdin, so that it stands in no shell's history. --dry-run only tells. docs/how-to/forget.md says more.`;
+--rewrite-backups replaces the backups of palace backup that hold it by new ones, made from the memory as it is then.
+--match - reads the text from stdin, so that no shell keeps it in its history. --dry-run only lists. docs/how-to/forget.md says more.`;
 
 const WAIT_MS = 25_000;
 /** Bounds the waits for the erasure before the command reports what blocks it. */

@@ -17,7 +17,7 @@ palace gate revoke KEY [--file FILE]
 palace gate socket
 palace gate owner
 
-Without more it is what sshd runs for a bridge's key: it makes sure that a broker runs and passes bytes. authorize lets the
+Without arguments: sshd runs it for a bridge's key; it makes sure that a broker runs and connects to it. authorize lets the
 public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke takes the entry away; socket prints
 where a forwarding bridge ends. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
 \`docker exec\`, and no SSH key can.

@@ -14,8 +14,8 @@ palace install codex|gemini|cursor|vscode|zed
 palace install --uninstall claude-code|opencode|pi|all
 
 Gives a coding agent the palace: its tools as an MCP server, and what the agent has for hooks, plugins and skills. Everything else in
-the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. Run again, it changes
-nothing that is right. It names what the agent prefers to ours or runs beside it, and the command that takes that out. all wires the
+the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. If you run it again, it
+keeps what is right. It names settings that the agent prefers to ours or runs beside ours, and the command that removes them. all wires the
 agents that are found on this machine. For codex and the others it prints the lines to paste.
 What is written where: docs/how-to/agents.md.
 

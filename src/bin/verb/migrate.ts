@@ -7,8 +7,8 @@ import { printRebuilt } from "./repair.ts";
 export const verb = defineVerb({
   usage: `palace repair migrate [--dry-run]
 
-Tries whether the public palace can be written, read and deleted from as it is; if not, it is made anew from the ledger as
-\`palace repair\` does, and the old one kept. Does nothing where there is nothing to do.
+Tries whether the public palace can be written, read and deleted from as it is; if not, rebuilds the palace from the ledger as
+\`palace repair\` does, and keeps the old one. Changes nothing if the palace works.
 
   --dry-run   only say whether it is needed, and why`,
   options: { "dry-run": { type: "boolean" } },

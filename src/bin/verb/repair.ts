@@ -7,9 +7,9 @@ import { defineVerb } from "../verb.ts";
 export const verb = defineVerb({
   usage: `palace repair
 
-Makes the ledger's indexes anew (words, counts, short forms of vectors), and the public palace that MemPalace opens: built
-beside, verified by count and hash, put in place by one rename; the old one is kept beside it. Agents may go on: reads do not
-wait, writes wait while the index of words is made. Killed at any point there is the old palace or the new one; run it again.`,
+Rebuilds the ledger's indexes (words, counts, short forms of vectors), and the public palace that MemPalace opens. It builds the
+new palace beside the old one, verifies it by count and hash, renames it into place and keeps the old one. Agents may go on: reads
+do not wait, writes wait while the index of words is made. If it is killed, the old or the new palace is there; run it again.`,
   options: {},
   args: [0, 0],
   forOwner: true,

@@ -40,15 +40,15 @@ const LOCK_POLL_MS = 50;
 export const verb = defineVerb({
   usage: `palace backup restore FILE|- [--dry-run] [--yes] [--with-tokens] [--no-start] [--passphrase-file FILE]
 
-Puts a backup in the place of the palace, or where there is none. First all of it is read and checked; a bad one changes nothing.
+Replaces the palace by a backup, or creates the palace from it if there is none. First all of it is read and checked; a bad one changes nothing.
 Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
-place, and a broker that ran is started again; it makes the public palace anew. Killed at any point there is the old palace or
-the new one: the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
+place, and a broker that ran is started again; it rebuilds the public palace. If this is killed, the old palace or
+the new one is there, and the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
 A broker in a container of this machine's engine is given FILE through the engine.
 
-  --dry-run               what is there, what would come
+  --dry-run               say what is there and what would replace it; change nothing
   --yes                   do not ask
-  --with-tokens           the TCP door's tokens too, where there are none: who holds one of them may enter then
+  --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
   --no-start              do not start the broker again, because something else does
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: {

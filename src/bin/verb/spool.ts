@@ -8,8 +8,8 @@ import { defineVerb } from "../verb.ts";
 const USAGE = `palace status spool [list]
 palace status spool replay
 
-What agents write while no broker can be reached is kept on this machine and delivered, in order and once, when one is there.
-list shows what waits, and what a broker refused for good; replay delivers now, starting a broker if one may be started here.`;
+Agents keep their writes on this machine while they reach no broker, and deliver them in order and once when they do.
+list shows waiting writes, and writes that a broker refused for good. replay delivers now, and starts a broker if one may run here.`;
 
 const TOOL_COLUMNS = 32;
 

@@ -7,7 +7,7 @@ import { defineVerb } from "../verb.ts";
 export const verb = defineVerb({
   usage: `palace stop
 
-Lets the broker finish what it has taken and ends it; returns when it is gone. Agents do not start it again until
+Lets the broker finish its calls and ends it; returns when the broker has ended. Agents do not start it again until
 \`palace start\`. With --palace DIR it stops the broker of that palace. A broker in a container of this machine's engine is
 stopped with its container.`,
   options: {},

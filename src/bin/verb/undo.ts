@@ -9,8 +9,8 @@ import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
-Takes back what the agent of that name wrote (by the time it arrived, not by the one the agent gives it): what it added goes, what it deleted or changed is as it was, drawers, facts and links.
-What somebody else has changed since is named and stays. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+Takes back what the agent of that name wrote (by the time it arrived, not by the time the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
+Keeps and names what somebody else has changed since. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
 /** An undo does not touch the file itself. */

@@ -19,9 +19,9 @@ const DRAFT = "verify-";
 export const verb = defineVerb({
   usage: `palace backup verify [FILE] [--passphrase-file FILE]
 
-Reads a backup from its first byte to its last: every hash, both databases opened and read through, everything counted and held
-against what it says of itself. Nothing is changed. Without FILE: the newest of those that the broker makes by itself
-(MEMPALACE_BACKUP_DIR). It is unpacked for that into a folder of the cache, which is removed again.
+Reads a backup from its first byte to its last: checks every hash, opens and reads both databases, and compares all counts with
+those in the backup. Changes nothing. Without FILE it reads the newest backup that the broker made by itself
+(MEMPALACE_BACKUP_DIR). It unpacks the backup into a folder of the cache and removes that folder again.
 
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: { "passphrase-file": { type: "string" } },
