@@ -63,7 +63,11 @@ export const VARIABLES = {
     meaning:
       "Passphrase of backups, for the backup and restore commands. It is not used if the setting backup-passphrase-file, or its variable MEMPALACE_BACKUP_PASSPHRASE_FILE, names a file.",
   },
-  MEMPALACE_JUDGE_KEY: { group: "harness", default: "", meaning: "Bearer token that is sent to judge-url." },
+  MEMPALACE_JUDGE_KEY: {
+    group: "harness",
+    default: "",
+    meaning: "Bearer token that is sent to MEMPALACE_JUDGE_URL, and to no address of a settings file.",
+  },
   MEMPALACE_HOOK_COMMAND: {
     group: "harness",
     default: "palace hook, beside the extension's package, else on the PATH",
@@ -126,7 +130,8 @@ export const VARIABLES = {
   MEMPALACE_CHROMA_TOKEN: {
     group: "broker",
     default: "",
-    meaning: "Token that the broker sends to Chroma as x-chroma-token.",
+    meaning:
+      "Token that the broker sends to MEMPALACE_CHROMA_URL as x-chroma-token, and to no address of a settings file.",
   },
   HTTPS_PROXY: {
     group: "machine",

@@ -71,13 +71,22 @@ export function parseSettings(text: string, path: string, home: string): Pick<Fi
   return { values, faults };
 }
 
-/** Returns the environment with the file's values where it does not set them itself. */
+/** Secrets of the environment, by the setting that says where they are sent. */
+const SENT_TO = { "judge-url": "MEMPALACE_JUDGE_KEY", "chroma-url": "MEMPALACE_CHROMA_TOKEN" } as const;
+
+/**
+ * Returns the environment with the file's values where it does not set them itself. A secret is left out if the file names
+ * its address: a palace's folder may be somebody else's.
+ */
 export function withFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
   if (values.size === 0) return env;
   const added: Record<string, string> = {};
   for (const [key, value] of values)
     if (namedByEnv(env, key) === undefined) added[variableOf(key)] = asVariable(SETTINGS[key].kind, value);
-  return { ...env, ...added };
+  const secrets = Object.entries(SENT_TO)
+    .filter(([key]) => isSettingKey(key) && variableOf(key) in added)
+    .map(([, name]) => [name, undefined]);
+  return { ...env, ...added, ...Object.fromEntries(secrets) };
 }
 
 /** Returns the variable that sets a key in this environment; undefined: none does. */

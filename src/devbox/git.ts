@@ -1,9 +1,10 @@
 /** Makes git in the devbox work as on the host: with the host's identity, and in a worktree. */
 import { execFile } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Env } from "../config/env.ts";
+import { quoted } from "../platform/shell-word.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { askInside } from "./one-off.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
@@ -57,27 +58,57 @@ export async function giveIdentity(
     log(`git in the devbox commits as ${[name, email && `<${email}>`].filter(Boolean).join(" ")}, as on this machine`);
 }
 
-/** Finds the repository of a worktree. Returns undefined for a workspace that needs none from outside. */
+/**
+ * Finds the repository of a worktree. Returns undefined for a workspace that needs none from outside. Agents in the devbox
+ * can write `.git`, so a folder is mounted only if git itself made it for this workspace: it must be `COMMON/worktrees/NAME`
+ * of a repository, and name the workspace as its own.
+ */
 export function gitFolderOf(workspace: string): GitFolder | undefined {
-  const link = /^gitdir: (.+)$/m.exec(textOf(join(workspace, ".git")) ?? "")?.[1];
-  if (link === undefined) return undefined;
-  const own = resolve(workspace, link);
-  // A worktree names the folder that all worktrees of its repository share; other folders of git have everything in themselves.
-  const common = textOf(join(own, "commondir"))?.trim() ?? ".";
-  const source = resolve(own, common);
-  const isInside = !relative(workspace, source).startsWith("..") && !isAbsolute(relative(workspace, source));
-  if (isInside || statSync(source, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
-  return { source, target: resolve(WORKSPACE, link, common) };
+  const link = linkOf(workspace);
+  const own = link === undefined ? undefined : realPath(resolve(workspace, link));
+  if (link === undefined || own === undefined || basename(dirname(own)) !== "worktrees") return undefined;
+  const source = dirname(dirname(own));
+  const named = (file: string): string | undefined => {
+    const text = textOf(join(own, file))?.trim();
+    return text === undefined || text === "" ? undefined : realPath(resolve(own, text));
+  };
+  const isOurs = named("gitdir") === realPath(join(workspace, ".git")) && named("commondir") === source;
+  const isRepository = ["HEAD", "objects", "refs"].every((name) => existsSync(join(source, name)));
+  if (!isOurs || !isRepository || isInside(workspace, source)) return undefined;
+  return { source, target: dirname(dirname(resolve(WORKSPACE, link))) };
 }
 
-/** Returns why git cannot work in the devbox although the folder is mounted; undefined where it can. */
-export function gitObstacle({ source, target }: GitFolder): string | undefined {
-  if (`${source}${target}`.includes(":"))
-    return `git will not work in the devbox: Docker cannot mount ${source}, because of the colon in it; move the repository`;
+/** Returns why git cannot work in the devbox; undefined where it can. */
+export function gitObstacle(workspace: string): string | undefined {
+  const folder = gitFolderOf(workspace);
+  if (folder !== undefined && `${folder.source}${folder.target}`.includes(":"))
+    return `git will not work in the devbox: Docker cannot mount ${folder.source}, because of the colon in it; move the repository`;
+  const link = linkOf(workspace);
+  const own = link === undefined ? undefined : realPath(resolve(workspace, link));
+  if (folder !== undefined || own === undefined || isInside(workspace, own)) return undefined;
   // Git would look for the work tree of a submodule beside its folder, not in /workspace.
-  if (/^\s*worktree\s*=/m.test(textOf(join(source, "config")) ?? ""))
-    return "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace";
-  return undefined;
+  return /^\s*worktree\s*=/m.test(textOf(join(own, "config")) ?? "")
+    ? "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace"
+    : `git will not work in the devbox: ${own} is not a worktree's folder that git made for this workspace, so it is not mounted; git -C ${quoted(workspace)} worktree repair may help`;
+}
+
+/** The path that a workspace's `.git` names, if `.git` is a file. */
+function linkOf(workspace: string): string | undefined {
+  return /^gitdir: (.+)$/m.exec(textOf(join(workspace, ".git")) ?? "")?.[1];
+}
+
+function isInside(workspace: string, path: string): boolean {
+  const way = relative(realPath(workspace) ?? workspace, path);
+  return !way.startsWith("..") && !isAbsolute(way);
+}
+
+/** Returns undefined for a path that leads nowhere. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the variables of docker-compose.yml that mount the folder; empty ones mount none. */

@@ -86,10 +86,9 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const revision = await revisionOf(root, options.env);
   // The variable stays unset for the folder that compose chooses by itself: the box tells a named folder from a default.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
-  const outside = gitFolderOf(workspace);
-  const obstacle = outside && gitObstacle(outside);
+  const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);
-  const gitFolder = obstacle === undefined ? outside : undefined;
+  const gitFolder = obstacle === undefined ? gitFolderOf(workspace) : undefined;
   const env = { ...options.env, ...mounts, ...gitVariables(gitFolder), PALACE_REVISION: revision };
   await noteFolder(opened, (await noteOf(engine, opened.state))?.workspace ?? "");
   if (before !== undefined) await moveStack(here, { root, env }, before, options);

@@ -25,6 +25,21 @@ function load(content: unknown, env: Env = {}): Config {
   return loadConfig({ HOME: home, ...env });
 }
 
+test("a secret of the environment goes to an address of the environment only", () => {
+  const env = { HOME: home, MEMPALACE_JUDGE_KEY: "sk-mine", MEMPALACE_CHROMA_TOKEN: "chroma-secret" };
+  const foreign = {
+    "judge-url": "http://evil.example/v1",
+    "judge-model": "m",
+    "chroma-url": "http://evil.example:8000",
+  };
+  const config = load(foreign, env);
+  expect(config.chroma).toMatchObject({ url: "http://evil.example:8000", token: undefined });
+  expect(readHarness(harnessEnv(env)).judge).toMatchObject({ url: "http://evil.example/v1", key: undefined });
+  const named = { ...env, MEMPALACE_JUDGE_URL: "http://mine/v1", MEMPALACE_CHROMA_URL: "http://mine:8000" };
+  expect(load(foreign, named).chroma).toMatchObject({ url: "http://mine:8000", token: "chroma-secret" });
+  expect(readHarness(harnessEnv(named)).judge).toMatchObject({ url: "http://mine/v1", key: "sk-mine" });
+});
+
 test("comments, trailing commas, a byte order mark and values as text are read", () => {
   const config = load(`\uFEFF// mine
   {

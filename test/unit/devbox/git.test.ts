@@ -30,9 +30,31 @@ test("a worktree needs the folder that all worktrees of its repository share, at
 
 test("a worktree with a relative .git needs it where that leads from /workspace", () => {
   const folder = join(root, "relative");
-  mkdirSync(folder);
-  writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/feature\n");
+  git("worktree", "add", "--quiet", folder);
+  writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
   expect(gitFolderOf(folder)).toEqual({ source: join(root, "main/.git"), target: "/main/.git" });
+});
+
+test("a folder that git did not make for this workspace is not mounted, whatever its .git names", () => {
+  const folder = join(root, "hostile");
+  mkdirSync(folder);
+  const own = join(root, "home/worktrees/x");
+  mkdirSync(own, { recursive: true });
+  mkdirSync(join(root, "home/objects"));
+  mkdirSync(join(root, "home/refs"));
+  const links = [".", "/var/run", "../main/.git", "../main/.git/worktrees/feature", "../home/worktrees/x"];
+  for (const link of links) {
+    writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
+    expect(gitFolderOf(folder), link).toBeUndefined();
+  }
+  // The back link alone does not make a folder a repository, and another common folder is not followed.
+  writeFileSync(join(own, "gitdir"), join(folder, ".git"));
+  writeFileSync(join(own, "commondir"), "../..\n");
+  expect(gitFolderOf(folder)).toBeUndefined();
+  writeFileSync(join(root, "home/HEAD"), "ref: refs/heads/main\n");
+  writeFileSync(join(own, "commondir"), `${root}\n`);
+  expect(gitFolderOf(folder)).toBeUndefined();
+  expect(gitObstacle(folder)).toContain("so it is not mounted");
 });
 
 test("a repository, a folder without git and a link that leads nowhere need none", () => {
@@ -44,11 +66,12 @@ test("a repository, a folder without git and a link that leads nowhere need none
 
 test("a submodule and a repository with a colon in its path are said to have no git in the devbox", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
-  const sub = gitFolderOf(join(root, "main/sub"));
-  expect(sub && gitObstacle(sub)).toContain("is a submodule");
-  expect(gitObstacle({ source: "/a:b/.git", target: "/a:b/.git" })).toContain("colon");
-  const worktree = gitFolderOf(join(root, "feature"));
-  expect(worktree && gitObstacle(worktree)).toBeUndefined();
+  expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
+  expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
+  expect(gitObstacle(join(root, "feature"))).toBeUndefined();
+  execFileSync("git", ["clone", "--quiet", join(root, "main"), join(root, "a:b")], { env });
+  execFileSync("git", ["-C", join(root, "a:b"), "worktree", "add", "--quiet", join(root, "far")], { env });
+  expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
 test("the next workspace without a folder of its own takes the last one out of .env, and writes nothing else there", () => {
