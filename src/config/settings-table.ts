@@ -179,7 +179,7 @@ export const SETTINGS = {
   outcomes: {
     ...{ group: "learning", kind: ["off", "on", "project"], takesEffect: "session", default: "off" },
     meaning:
-      "If on, memory learns from outcomes (docs/explanation/learning.md). The agent sees memories that fit each prompt, is asked whether they helped, and gets seven more tools. project is the same without memories of other projects.",
+      "If on, memory learns from outcomes (docs/explanation/learning.md). The agent sees memories that fit each prompt, is asked whether they helped, and gets seven more tools. The value `project` does the same, but leaves out memories of other projects.",
   },
   "judge-url": {
     ...{ group: "learning", kind: "url", takesEffect: "next", default: "" },
