@@ -134,7 +134,7 @@ function copyPalace(palace: string, folder: string): void {
   }
   for (const name of BESIDE.others) {
     const file = find(name);
-    if (file !== undefined) copyFileSync(file, join(folder, name));
+    if (file !== undefined) copyRegular(file, join(folder, name));
   }
 }
 
@@ -156,7 +156,7 @@ function copyDatabase(file: string, copy: string): void {
     const before = stateOf(file);
     for (const part of PARTS) {
       rmSync(`${copy}${part}`, { force: true });
-      if (existsSync(`${file}${part}`)) copyFileSync(`${file}${part}`, `${copy}${part}`);
+      if (existsSync(`${file}${part}`)) copyRegular(`${file}${part}`, `${copy}${part}`);
     }
     if (stateOf(file) === before) return closeCopy(file, copy);
   }
@@ -176,6 +176,14 @@ function copyDatabase(file: string, copy: string): void {
       { cause },
     );
   }
+}
+
+/** Copies a file. Copying a pipe would wait for a writer for ever. Errors: CONFIG_USAGE if it is not a regular file. */
+function copyRegular(file: string, copy: string): void {
+  const stat = statSync(file);
+  if (stat.isDirectory()) throw unusable(file, "is a folder, and should be a file");
+  if (!stat.isFile()) throw unusable(file, "is a pipe, a socket or a device");
+  copyFileSync(file, copy);
 }
 
 /** Takes the log into the copy, so that it is one file that can be read through. */

@@ -104,6 +104,13 @@ function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: strin
   }
 }
 
+/** The metadata becomes null if it cannot be parsed. `isFlat` then refuses it like every other odd value. */
 function toRow({ id, text, metadata }: Stored): ImportedRow {
-  return { id, text, metadata: JSON.parse(metadata) as ImportedRow["metadata"] };
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(metadata);
+  } catch {
+    // One odd row must not end the import of all the others.
+  }
+  return { id, text, metadata: parsed as ImportedRow["metadata"] };
 }

@@ -1,4 +1,4 @@
-/** Requests and answers of `palace import`, which merges another memory into the running one. Shapes alone. */
+/** Requests and answers of `palace import`, which merges another memory into the running one, and what both sides ask of a row. */
 
 /** Kinds of rows, as the ledger and its before-images name them. */
 export const IMPORT_KINDS = [
@@ -65,3 +65,20 @@ export type MergeReport = {
   beside: { id: string; as: string }[];
   refused: { id: string; why: string }[];
 };
+
+const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"];
+
+/** The file that a miner made the drawer from; undefined for a note, also for one that names a file. */
+export function minedFrom(metadata: Readonly<Record<string, unknown>>): string | undefined {
+  const { source_file: file } = metadata;
+  const isMined = MINED_KEYS.some((key) => metadata[key] !== undefined);
+  return isMined && typeof file === "string" && file !== "" ? file : undefined;
+}
+
+/** True for metadata that a drawer can have: texts, numbers, true and false, and lists of these. */
+export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return false;
+  const isScalar = (value: unknown): boolean =>
+    typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  return Object.values(metadata).every((value) => (Array.isArray(value) ? value.every(isScalar) : isScalar(value)));
+}

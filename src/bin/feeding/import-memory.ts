@@ -11,10 +11,13 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { MODE_SEPARATOR } from "../../protocol/filing.ts";
 import {
   IMPORT_KINDS,
+  type ImportedRow,
   type ImportItems,
   type ImportKind,
   type ImportPart,
+  isFlat,
   type MergeReport,
+  minedFrom,
 } from "../../protocol/import.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
 import { CARRIED_MAX_BYTES, IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
@@ -25,6 +28,7 @@ const PREVIEW_ORDER: readonly ImportKind[] = ["source", ...IMPORT_KINDS.filter((
 const UNDO_KEPT_DAYS = 30;
 const AUDIT_PAGE = 500;
 const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB`;
+const UNREADABLE = "its metadata cannot be read";
 
 export type Joined = {
   from: string;
@@ -119,7 +123,7 @@ class Run {
   #isAway(kind: ImportKind, item: ImportItems[ImportKind]): boolean {
     if (kind === "drawer") {
       const { id, rows } = item as ImportItems["drawer"];
-      return this.#away.has(drawerKey(id)) || rows.some(({ metadata }) => this.#isSourceAway(metadata["source_file"]));
+      return this.#away.has(drawerKey(id)) || rows.some(({ metadata }) => this.#isSourceAway(minedFrom(metadata)));
     }
     if (kind === "standing") return this.#away.has(drawerKey((item as ImportItems["standing"]).id));
     return (kind === "closet" || kind === "source") && this.#isSourceAway((item as { sourceFile: string }).sourceFile);
@@ -142,10 +146,12 @@ class Run {
       const tell = teller(doing, NAMES[kind][1], total, silent);
       let done = 0;
       let at = 0;
+      const refuse = (item: object, why: string): void => {
+        if (doing === "comparing") this.#found.lists.refused.push({ id: nameOf(item), why });
+      };
+      const all = readable(ROWS_OF[kind](this.#other.ledger), (item) => refuse(item, UNREADABLE));
       try {
-        for (const items of parts(ROWS_OF[kind](this.#other.ledger) as Iterable<object>, IMPORT_ITEMS_MAX, (item) => {
-          if (doing === "comparing") this.#found.lists.refused.push({ id: nameOf(item), why: TOO_LARGE });
-        })) {
+        for (const items of parts(all, IMPORT_ITEMS_MAX, (item) => refuse(item, TOO_LARGE))) {
           if (signal.aborted) return;
           await work({ from, kind, items } as unknown as ImportPart, at++);
           done += items.length;
@@ -240,9 +246,18 @@ async function newest(
   }
 }
 
+/** Yields the items that the broker takes. The broker refuses a whole part if one row has odd metadata. */
+function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
+  for (const item of items) {
+    const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };
+    if ((rows ?? closets ?? []).every(({ metadata }) => isFlat(metadata))) yield item;
+    else refuse(item);
+  }
+}
+
 function nameOf(item: object): string {
-  const { id, sourceFile } = item as { id?: string; sourceFile?: string };
-  return id ?? sourceFile ?? "";
+  const { id, sourceFile, closets } = item as { id?: string; sourceFile?: string; closets?: readonly ImportedRow[] };
+  return (id ?? sourceFile) || (closets?.[0]?.id ?? "");
 }
 
 function sourceKey(source: string): string {

@@ -13,7 +13,7 @@
  */
 import type { LogicalDrawer, Metadata, NewDrawer } from "../../port/drawer.ts";
 import type { LedgerTx } from "../../port/ledger.ts";
-import type { ImportItems } from "../../protocol/import.ts";
+import { type ImportItems, minedFrom } from "../../protocol/import.ts";
 import { drawerIds, sliceId } from "../drawer/drawer.ts";
 import { findLogical, textOf } from "../drawer/logical.ts";
 import { sha256Hex } from "../text/text.ts";
@@ -112,13 +112,6 @@ function goneOf(tx: LedgerTx, absent: readonly Item[]): Set<string> {
 function idsOf(metadata: Metadata | undefined, text: string): readonly string[] {
   const { wing, room } = metadata ?? {};
   return typeof wing === "string" && typeof room === "string" ? drawerIds("v3", wing, room, text) : [];
-}
-
-/** The file that a miner made the drawer from; undefined for a note. */
-function minedFrom(metadata: Metadata): string | undefined {
-  const { source_file: file } = metadata;
-  const isMined = ["normalize_version", "source_mtime", "ingest_mode"].some((key) => metadata[key] !== undefined);
-  return isMined && typeof file === "string" && file !== "" ? file : undefined;
 }
 
 function besideId(id: string, text: string): string {

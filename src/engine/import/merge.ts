@@ -14,6 +14,7 @@ import {
   type ImportItems,
   type ImportKind,
   type ImportPart,
+  isFlat,
   type MergeReport,
 } from "../../protocol/import.ts";
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
@@ -157,13 +158,7 @@ function isItem(kind: ImportKind, item: unknown): boolean {
 function isRow(value: unknown): value is ImportedRow {
   if (!isRecord(value)) return false;
   const { id, text, metadata } = value;
-  return typeof id === "string" && id !== "" && typeof text === "string" && isRecord(metadata) && isFlat(metadata);
-}
-
-function isFlat(metadata: Record<string, unknown>): boolean {
-  const isScalar = (value: unknown): boolean =>
-    typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-  return Object.values(metadata).every((value) => (Array.isArray(value) ? value.every(isScalar) : isScalar(value)));
+  return typeof id === "string" && id !== "" && typeof text === "string" && isFlat(metadata);
 }
 
 function refused(why: string): PalaceError {

@@ -202,6 +202,33 @@ test("a drawer changed on one side is merged by who changed it, and one changed 
   });
 });
 
+test("a note that names a mined file comes though the file stays away, and a row with odd metadata is refused alone", async () => {
+  await using host = createPalace();
+  await using stack = createPalace();
+  const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
+  const note = (content: string) => ({
+    ...{ method: "add_drawer", params: { wing: "w", room: "r", content, source_file: "/src/a.md" } },
+  });
+  for (const [palace, calls] of [
+    [host, [minedFile("/src/a.md", text("their"), 10), ...["mine", "null", "nan"].map(note)]],
+    [stack, [minedFile("/src/a.md", text("our"), 20)]],
+  ] as const) {
+    mkdirSync(dirname(palace.config.paths.ledgerFile), { recursive: true });
+    writeDirectly(palace.config.paths.ledgerFile, "agent", calls, AT_MS);
+  }
+  const ledger = new Database(host.config.paths.ledgerFile);
+  const spoil = ledger.prepare("UPDATE drawer SET metadata = rtrim(metadata, '}') || ? WHERE text = ?");
+  // SQLite reads NaN, which Python writes; JSON.parse does not.
+  expect([spoil.run(',"odd":null}', "null").changes, spoil.run(',"odd":NaN}', "nan").changes]).toEqual([1, 1]);
+  ledger.close();
+  const joined = await bring(stack, host.config.paths.home);
+  const why = "its metadata cannot be read";
+  expect(joined).toMatchObject({
+    ...{ keptSources: ["/src/a.md"], rows: { drawer: { added: 1, updated: 0 } } },
+    refused: ["null", "nan"].map((content) => ({ id: drawerIds("v3", "w", "r", content)[0], why })),
+  });
+});
+
 test("a backup comes over TCP with its passphrase for an admin's token, and an agent's token is refused", async () => {
   const port = await freePort();
   await using host = createPalace();

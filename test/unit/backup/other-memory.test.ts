@@ -1,0 +1,32 @@
+/** Another memory with a pipe in the place of a file is refused at once, where copying it would wait for ever. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openOtherMemory } from "../../../src/backup/other-memory.ts";
+
+test.each([
+  ["ledger.sqlite3", []],
+  ["ledger.sqlite3-wal", ["ledger.sqlite3"]],
+  ["ledger.sqlite3-journal", ["ledger.sqlite3"]],
+  ["chroma.sqlite3", []],
+  ["tunnels.json", ["chroma.sqlite3"]],
+  ["hallways.json", ["chroma.sqlite3"]],
+])("a pipe named %s is refused", async (name, files) => {
+  const folder = mkdtempSync(join(tmpdir(), "other-memory-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [there, cacheDir] = [join(folder, "there"), join(folder, "cache")];
+  mkdirSync(there);
+  mkdirSync(cacheDir);
+  for (const file of files) writeFileSync(join(there, file), "");
+  execFileSync("mkfifo", [join(there, name)]);
+  const opened = openOtherMemory(there, {
+    ...{ cacheDir, ownFiles: [], makeLedger: () => undefined, onBytes: () => undefined },
+    ...{ passphrase: () => Promise.reject(new Error("not asked")), signal: new AbortController().signal },
+  });
+  await expect(opened).rejects.toMatchObject({
+    ...{ code: "CONFIG_USAGE", message: `${join(there, name)} is a pipe, a socket or a device` },
+  });
+  expect(readdirSync(cacheDir)).toEqual([]);
+});
