@@ -3,6 +3,7 @@
  * that show, change or delete drawers.
  */
 import type { Client } from "../../client/client.ts";
+import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
@@ -20,6 +21,8 @@ export type ShownDrawer = {
 
 /** Hexadecimal digits of a hash that tell a drawer from a hundred thousand others. */
 const SHORT_LENGTH = 10;
+/** Erasing cannot be undone, and a shorter beginning may be a typing error. */
+const TO_ERASE_MIN = 4;
 const HASHED = /_([0-9a-f]{12,})(?:_chunk_\d+)?$/;
 
 /** Returns the beginning of the id's hash, which `palace show` takes; the whole id when it ends with none. */
@@ -51,6 +54,25 @@ export async function wholeId(client: Client, id: string): Promise<string> {
   const answer = await client.call("drawer.show", { id });
   if (!answer.found && answer.matches.length === 0) return id;
   return answer.found ? String(answer.drawer["drawer_id"]) : (await findDrawer(client, id)).drawer_id;
+}
+
+/** Completes a part of an id before its drawer is erased. Errors: several have it; CONFIG_USAGE for too short a part. */
+export async function wholeIdToErase(client: Client, given: string): Promise<string> {
+  const id = await wholeId(client, given);
+  if (isEnoughToErase(given, id)) return id;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${given} is too short: forgetting takes at least ${TO_ERASE_MIN} characters of the id's hash; nothing was erased`,
+    `look at the drawer first: palace show ${quoted(id)}; then give that id`,
+  );
+}
+
+/** An id without a hash counts by its last part. */
+export function isEnoughToErase(given: string, id: string): boolean {
+  if (given.startsWith(id)) return true;
+  const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;
+  const part = id.startsWith(given) ? given.slice(hashAt) : given;
+  return part.length >= TO_ERASE_MIN && id.startsWith(part, hashAt);
 }
 
 /** Returns the command that takes back what `agent` has written since `sinceMs`. */

@@ -1,12 +1,13 @@
 /** Lets a person write a text in the editor that $VISUAL or $EDITOR names. Imported by the verbs add and edit. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { Output } from "./output.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 const EDITOR_DEFAULT = "vi";
 const NOT_FOUND = 127;
@@ -29,7 +30,7 @@ export async function editText<T>(
     await runEditor(env["VISUAL"] || env["EDITOR"] || EDITOR_DEFAULT, file);
     return await use(readBack(file, text));
   } catch (error) {
-    isKept = readBack(file, text) !== text;
+    isKept = isChanged(file, text);
     if (isKept) out.notice(`your text is kept in ${file}`);
     throw error;
   } finally {
@@ -37,9 +38,24 @@ export async function editText<T>(
   }
 }
 
-/** Reads the file. The line end that editors add to the last line is not part of the text. */
+/** A file that is not UTF-8 counts as changed. */
+function isChanged(file: string, before: string): boolean {
+  try {
+    return readBack(file, before) !== before;
+  } catch {
+    return existsSync(file);
+  }
+}
+
+/** Reads the file. The line end that editors add to the last line is not part of the text. Errors: CONFIG_USAGE. */
 function readBack(file: string, before: string): string {
-  const edited = readFileSync(file, "utf8");
+  if (!existsSync(file))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the editor removed the file; nothing was changed",
+      "save the text under the name it was opened with, or name another editor: EDITOR=nano palace …",
+    );
+  const edited = decodeUtf8(readFileSync(file));
   return before.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "");
 }
 

@@ -1,6 +1,5 @@
 /** `palace add TEXT`: files a note of a person's own. */
 import { homedir } from "node:os";
-import { text as readText } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
 import { projectAround } from "../../feeder/doc-miner/root.ts";
 import { newKey } from "../../platform/ids.ts";
@@ -9,6 +8,7 @@ import type { JsonObject } from "../../protocol/spec.ts";
 import { shortId } from "../terminal/drawer.ts";
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -31,7 +31,7 @@ While no broker answers, the note is spooled on this machine and filed as soon a
     const isTyped = args.length > 0 && !(args.length === 1 && args[0] === "-");
     if (!isTyped && args.length === 0 && process.stdin.isTTY)
       return editText("", env, out, (text) => file(text, place, config, out));
-    const text = isTyped ? args.join(" ") : (await readText(process.stdin)).replace(/\r?\n$/, "");
+    const text = isTyped ? args.join(" ") : (await readUtf8(process.stdin)).replace(/\r?\n$/, "");
     return file(text, place, config, out);
   },
 });

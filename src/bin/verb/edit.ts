@@ -1,5 +1,4 @@
 /** `palace edit ID`: changes a drawer's text in an editor, or its place. */
-import { text as readText } from "node:stream/consumers";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { newKey } from "../../platform/ids.ts";
@@ -9,6 +8,7 @@ import { shownSource } from "../feeding/came-from.ts";
 import { findDrawer, shortId, type ShownDrawer, undoCommand } from "../terminal/drawer.ts";
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -40,7 +40,7 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
       return update(id, { content: after }, { config, agent, out, source: drawer.source_path });
     };
     if (process.stdin.isTTY) return editText(before, env, out, store);
-    const typed = await readText(process.stdin);
+    const typed = await readUtf8(process.stdin);
     return store(before.endsWith("\n") ? typed : typed.replace(/\r?\n$/, ""));
   },
 });

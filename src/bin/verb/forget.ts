@@ -12,7 +12,7 @@ import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
 import { removalHints } from "../report/removal-hints.ts";
 import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
 import { backUp } from "../report/take-backup.ts";
-import { wholeId } from "../terminal/drawer.ts";
+import { wholeIdToErase } from "../terminal/drawer.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
@@ -111,7 +111,7 @@ async function wholeSelector(
   out: Output,
 ): Promise<ForgetSelector> {
   if ("source" in asked) return findSource(client, config, asked.source, out);
-  return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeId(client, id))) } : asked;
+  return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
 /** Lists backups that were streamed, which nobody can find from here. */

@@ -66,7 +66,7 @@ function projectServers(look: Look): Rival[] {
         what: `a server called ${name} in the project's .mcp.json`,
         where: sheet.where(node),
         wins: `Claude Code runs it ${name === SERVER ? "instead of" : "beside"} ours in ${folder} once it is approved there`,
-        takeOut: inFolder(folder, `claude mcp remove ${name} -s project`),
+        takeOut: inFolder(folder, `claude mcp remove ${quoted(name)} -s project`),
       }));
   });
 }
@@ -161,7 +161,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
             what: `a server called ${name} in local scope`,
             where: file.where(node),
             wins: `Claude Code runs it ${name === SERVER ? "instead of" : "beside"} ours in ${folder}`,
-            takeOut: inFolder(folder, `claude mcp remove ${name} -s local`),
+            takeOut: inFolder(folder, `claude mcp remove ${quoted(name)} -s local`),
           })),
       ),
   },
@@ -224,7 +224,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
             what: `the plugin ${name}`,
             where: sheet.where(node),
             wins: "Claude Code runs its server and its hooks beside ours",
-            takeOut: `claude plugin disable ${name}`,
+            takeOut: `claude plugin disable ${quoted(name)}`,
           })),
       ),
   },
@@ -247,7 +247,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
             what: `Roampal's server ${name}`,
             where: sheet.where(node),
             wins: "the model sees the tools of both memories",
-            takeOut: `claude mcp remove ${name} -s user`,
+            takeOut: `claude mcp remove ${quoted(name)} -s user`,
           })),
       ),
   },

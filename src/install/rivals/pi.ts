@@ -74,7 +74,7 @@ export const PI_ROWS: readonly RivalRow[] = [
             what: `Roampal's server ${name}`,
             where: sheet.where(node),
             wins: "the model sees the tools of both memories",
-            takeOut: `pi mcp remove ${name}`,
+            takeOut: `pi mcp remove ${quoted(name)}`,
           })),
       ),
   },

@@ -25,7 +25,6 @@ export function rivalsOf(
   cwd: string,
 ): Rival[] {
   const { version } = findAgent(agent, places);
-  const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const look = { places, launch, cwd, version, read, names, isFolder };
   return RIVALS[agent].flatMap(({ find }) => find(look));
 }
@@ -35,6 +34,14 @@ function read(path: string): string | undefined {
     return contentOf(path)?.toString("utf8");
   } catch {
     return undefined;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 

@@ -144,6 +144,32 @@ test.skipIf(!hasTerminal)("rm asks on a terminal, and prints the command that ta
   expect(await done(["show", id])).toBe("to be deleted");
 });
 
+test("add and edit refuse what is not UTF-8 on stdin, and change nothing", async () => {
+  const id = await done(["add", "a café", "--wing", "bytes"]);
+  for (const args of [
+    ["add", "--wing", "bytes"],
+    ["edit", id],
+  ]) {
+    const { status, stderr } = spawnSync(process.execPath, [palace.executable("palace"), ...args], {
+      ...{ env: palace.env, input: Buffer.from("un café", "latin1"), timeout: 60_000 },
+    });
+    expect([status, stderr.toString()]).toEqual([2, expect.stringContaining("the text is not UTF-8")]);
+  }
+  expect(await done(["ls", "bytes"])).toBe("bytes/notes\t1 drawer");
+  expect(await done(["show", id])).toBe("a café");
+});
+
+test("forget takes a short id, and refuses an id's beginning with fewer than four characters of the hash", async () => {
+  const id = await done(["add", "to be forgotten", "--wing", "gone"]);
+  for (const part of [id.slice(0, -21), "drawer_gone"]) {
+    const { code, stderr } = await palace.run("palace", ["forget", part, "--yes"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("at least 4 characters")]);
+  }
+  expect(await done(["show", id])).toBe("to be forgotten");
+  await done(["forget", id.slice(-24, -14), "--yes"]);
+  expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
+});
+
 /** Types the command that takes a change back. */
 async function undo(output: string): Promise<void> {
   const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];

@@ -212,3 +212,26 @@ test("our own entries count as ours in every scope, and a server that the user h
     expect(rivalsOf(agent, parts, join(home, "work")), agent).toEqual([]);
   }
 });
+
+test("a name with signs of the shell in it is quoted in the command", () => {
+  const name = "roampal $(touch x)";
+  put(".claude.json", { mcpServers: { [name]: {} }, ...inProject({ mcpServers: { [name]: {} } }) });
+  put(".claude/settings.json", { enabledPlugins: { "roampal;x@y": true } });
+  put("work/.mcp.json", { mcpServers: { [name]: {} } });
+  put("pi/mcp.json", { mcpServers: { [name]: {} } });
+  const commands = (["claude-code", "pi"] as const).flatMap((agent) =>
+    rivalsOf(agent, parts, join(home, "work")).map(({ takeOut }) => takeOut),
+  );
+  expect(commands).toEqual([
+    `cd ${home}/work && claude mcp remove '${name}' -s local`,
+    `cd ${home}/work && claude mcp remove '${name}' -s project`,
+    "claude plugin disable 'roampal;x@y'",
+    `claude mcp remove '${name}' -s user`,
+    `pi mcp remove '${name}'`,
+  ]);
+});
+
+test("a project path that nobody can look at is passed over", () => {
+  put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
+  expect(rivalsOf("claude-code", parts, join(home, "work"))).toEqual([]);
+});
