@@ -72,7 +72,10 @@ export function parseSettings(text: string, path: string, home: string): Pick<Fi
 }
 
 /** Secrets of the environment, by the setting that says where they are sent. */
-const SENT_TO = { "judge-url": "MEMPALACE_JUDGE_KEY", "chroma-url": "MEMPALACE_CHROMA_TOKEN" } as const;
+const SENT_TO = [
+  ["judge-url", "MEMPALACE_JUDGE_KEY"],
+  ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
+] as const;
 
 /**
  * Returns the environment with the file's values where it does not set them itself. A secret is left out if the file names
@@ -83,9 +86,7 @@ export function withFile(env: Env, { values }: Pick<FileSettings, "values">): En
   const added: Record<string, string> = {};
   for (const [key, value] of values)
     if (namedByEnv(env, key) === undefined) added[variableOf(key)] = asVariable(SETTINGS[key].kind, value);
-  const secrets = Object.entries(SENT_TO)
-    .filter(([key]) => isSettingKey(key) && variableOf(key) in added)
-    .map(([, name]) => [name, undefined]);
+  const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
   return { ...env, ...added, ...Object.fromEntries(secrets) };
 }
 

@@ -3,7 +3,7 @@
  * lose nothing: a lock on the folder lets one write at a time, and a file that an editor has saved meanwhile is read again.
  * Imported by verb/config.ts.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SettingValue } from "../../config/settings-value.ts";
@@ -11,6 +11,7 @@ import { Draft, propertyOf, valueOf } from "../../install/draft.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { canWrite } from "../../platform/can-write.ts";
 import { isInContainer } from "../../platform/container.ts";
+import { readRegularFile } from "../../platform/regular-file.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -108,7 +109,7 @@ function readOnly(path: string, key: string, value: SettingValue | undefined): P
 
 function contentOf(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFile(path).toString("utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read: ${(error as Error).message}`, `ls -l ${path}`, {

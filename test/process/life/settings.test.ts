@@ -1,5 +1,6 @@
 /** Settings in a file of the palace's folder: who starts the broker makes no difference, and no command loses one. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/client/client.ts";
@@ -125,6 +126,15 @@ test("set refuses what a key does not take, a secret and an unknown key, and cha
     expect(code).toBe(2);
   }
   expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("a pipe in the place of the file is refused, where reading it would hang", async () => {
+  await using palace = createTestPalace();
+  const file = settingsFile(palace, "");
+  rmSync(file);
+  execFileSync("mkfifo", [file]);
+  const { code, value } = await palaceJson(palace, ["config", "set", "audit-days", "60"]);
+  expect([code, value]).toMatchObject([2, { error: { code: "CONFIG_BAD_VALUE" } }]);
 });
 
 test("a broker on another machine has its own settings, and those of agents are kept here", async () => {
