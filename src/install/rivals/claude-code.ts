@@ -3,8 +3,20 @@ import { join } from "node:path";
 import { getNodeValue } from "jsonc-parser";
 import { quoted } from "../../platform/shell-word.ts";
 import { valueOf } from "../draft.ts";
-import { isOurServer, type Look, projectFolders, type Rival, type RivalRow, ROAMPAL, SERVER } from "./rival.ts";
-import { type Sheet, sheetsOf, upwards } from "./rival.ts";
+import {
+  isOurServer,
+  type Look,
+  OUR_NAME,
+  projectFolders,
+  type Rival,
+  type RivalRow,
+  rivalServers,
+  ROAMPAL,
+  SERVER,
+  type Sheet,
+  sheetsOf,
+  upwards,
+} from "./rival.ts";
 
 const RULE = `mcp__${SERVER}`;
 const PYTHON_HOOK = /\bmempalace(?:\.exe)?['"]?(?: -\S+)* hook\b|\bmempal_\w+_hook\.sh|-m mempalace hook\b/;
@@ -58,9 +70,7 @@ function projectServers(look: Look): Rival[] {
         at === folder ? file.words("projects", at, "disabledMcpjsonServers") : [],
       ),
     ];
-    return sheet
-      .members("mcpServers")
-      .filter(({ name, node }) => (name === SERVER || ROAMPAL.test(name)) && !isOurServer(node, look))
+    return rivalServers(look, sheet, [OUR_NAME, ROAMPAL], "mcpServers")
       .filter(({ name }) => !rejected.includes(name))
       .map(({ name, node }) => ({
         what: `a server called ${name} in the project's .mcp.json`,
@@ -154,15 +164,12 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
     name: "local server",
     find: (look) =>
       projects(look).flatMap(({ file, folder }) =>
-        file
-          .members("projects", folder, "mcpServers")
-          .filter(({ name, node }) => (name === SERVER || ROAMPAL.test(name)) && !isOurServer(node, look))
-          .map(({ name, node }) => ({
-            what: `a server called ${name} in local scope`,
-            where: file.where(node),
-            wins: `Claude Code runs it ${name === SERVER ? "instead of" : "beside"} ours in ${folder}`,
-            takeOut: inFolder(folder, `claude mcp remove ${quoted(name)} -s local`),
-          })),
+        rivalServers(look, file, [OUR_NAME, ROAMPAL], "projects", folder, "mcpServers").map(({ name, node }) => ({
+          what: `a server called ${name} in local scope`,
+          where: file.where(node),
+          wins: `Claude Code runs it ${name === SERVER ? "instead of" : "beside"} ours in ${folder}`,
+          takeOut: inFolder(folder, `claude mcp remove ${quoted(name)} -s local`),
+        })),
       ),
   },
   { name: "project server", find: projectServers },
@@ -240,15 +247,12 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
     name: "Roampal's server",
     find: (look) =>
       claudeFile(look).flatMap((sheet) =>
-        sheet
-          .members("mcpServers")
-          .filter(({ name, node }) => ROAMPAL.test(name) && !isOurServer(node, look))
-          .map(({ name, node }) => ({
-            what: `Roampal's server ${name}`,
-            where: sheet.where(node),
-            wins: "the model sees the tools of both memories",
-            takeOut: `claude mcp remove ${quoted(name)} -s user`,
-          })),
+        rivalServers(look, sheet, [ROAMPAL], "mcpServers").map(({ name, node }) => ({
+          what: `Roampal's server ${name}`,
+          where: sheet.where(node),
+          wins: "the model sees the tools of both memories",
+          takeOut: `claude mcp remove ${quoted(name)} -s user`,
+        })),
       ),
   },
 ];

@@ -3,15 +3,16 @@ import { join } from "node:path";
 import { quoted } from "../../platform/shell-word.ts";
 import {
   filesNamed,
-  isOurServer,
   type Look,
+  OUR_NAME,
   projectFolders,
   type RivalRow,
+  rivalServers,
   ROAMPAL,
   SERVER,
   type Sheet,
+  sheetsOf,
 } from "./rival.ts";
-import { sheetsOf } from "./rival.ts";
 
 const NAMES = ["opencode.json", "opencode.jsonc"];
 
@@ -55,30 +56,24 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
     name: "native server",
     find: (look) =>
       (look.version?.startsWith("1.") === true ? [] : [...configs(look), ...projectConfigs(look)]).flatMap((sheet) =>
-        sheet
-          .members("mcp", "servers")
-          .filter(({ name, node }) => (name === SERVER || ROAMPAL.test(name)) && !isOurServer(node, look))
-          .map(({ name, node }) => ({
-            what: `mcp.servers.${name}`,
-            where: sheet.where(node),
-            wins: `opencode 2 runs it ${name === SERVER ? "instead of" : "beside"} ours`,
-            takeOut: `take mcp.servers.${name} out of ${sheet.where(node)}`,
-          })),
+        rivalServers(look, sheet, [OUR_NAME, ROAMPAL], "mcp", "servers").map(({ name, node }) => ({
+          what: `mcp.servers.${name}`,
+          where: sheet.where(node),
+          wins: `opencode 2 runs it ${name === SERVER ? "instead of" : "beside"} ours`,
+          takeOut: `take mcp.servers.${name} out of ${sheet.where(node)}`,
+        })),
       ),
   },
   {
     name: "project server",
     find: (look) =>
       projectConfigs(look).flatMap((sheet) =>
-        sheet
-          .members("mcp")
-          .filter(({ name, node }) => name === SERVER && !isOurServer(node, look))
-          .map(({ node }) => ({
-            what: `mcp.${SERVER} of a project`,
-            where: sheet.where(node),
-            wins: `opencode takes it instead of ours in ${join(sheet.path, "..")}`,
-            takeOut: `take mcp.${SERVER} out of ${sheet.where(node)}`,
-          })),
+        rivalServers(look, sheet, [OUR_NAME], "mcp").map(({ node }) => ({
+          what: `mcp.${SERVER} of a project`,
+          where: sheet.where(node),
+          wins: `opencode takes it instead of ours in ${join(sheet.path, "..")}`,
+          takeOut: `take mcp.${SERVER} out of ${sheet.where(node)}`,
+        })),
       ),
   },
   {
@@ -107,15 +102,12 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
     name: "Roampal's server",
     find: (look) =>
       [...configs(look), ...projectConfigs(look)].flatMap((sheet) =>
-        sheet
-          .members("mcp")
-          .filter(({ name, node }) => ROAMPAL.test(name) && !isOurServer(node, look))
-          .map(({ name, node }) => ({
-            what: `Roampal's server ${name}`,
-            where: sheet.where(node),
-            wins: "the model sees the tools of both memories",
-            takeOut: `take mcp.${name} out of ${sheet.where(node)}`,
-          })),
+        rivalServers(look, sheet, [ROAMPAL], "mcp").map(({ name, node }) => ({
+          what: `Roampal's server ${name}`,
+          where: sheet.where(node),
+          wins: "the model sees the tools of both memories",
+          takeOut: `take mcp.${name} out of ${sheet.where(node)}`,
+        })),
       ),
   },
 ];

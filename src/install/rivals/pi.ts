@@ -1,13 +1,23 @@
 /** Lists what pi prefers to our wiring, or loads beside it. Imported by rivals.ts. */
 import { join } from "node:path";
 import { quoted } from "../../platform/shell-word.ts";
-import { filesNamed, isOurServer, type Look, type RivalRow, ROAMPAL, SERVER, type Sheet, sheetsOf } from "./rival.ts";
+import {
+  filesNamed,
+  type Look,
+  OUR_NAME,
+  type RivalRow,
+  rivalServers,
+  ROAMPAL,
+  SERVER,
+  type Sheet,
+  sheetsOf,
+} from "./rival.ts";
 
 const OTHERS = /mempal|roampal/i;
 
 /** pi reads a project's settings in the folder where it starts. */
-const settings = ({ places, cwd, ...look }: Look): Sheet[] =>
-  sheetsOf({ places, cwd, ...look }, [join(places.piDir, "settings.json"), join(cwd, ".pi/settings.json")]);
+const settings = (look: Look): Sheet[] =>
+  sheetsOf(look, [join(look.places.piDir, "settings.json"), join(look.cwd, ".pi/settings.json")]);
 
 export const PI_ROWS: readonly RivalRow[] = [
   {
@@ -52,30 +62,24 @@ export const PI_ROWS: readonly RivalRow[] = [
     name: "project server",
     find: (look) =>
       sheetsOf(look, [join(look.cwd, ".pi/mcp.json")]).flatMap((sheet) =>
-        sheet
-          .members("mcpServers")
-          .filter(({ name, node }) => name === SERVER && !isOurServer(node, look))
-          .map(({ node }) => ({
-            what: `a server called ${SERVER} of a project`,
-            where: sheet.where(node),
-            wins: `pi takes it instead of ours in ${look.cwd} once the folder is trusted`,
-            takeOut: `cd ${quoted(look.cwd)} && pi mcp remove -l ${SERVER}`,
-          })),
+        rivalServers(look, sheet, [OUR_NAME], "mcpServers").map(({ node }) => ({
+          what: `a server called ${SERVER} of a project`,
+          where: sheet.where(node),
+          wins: `pi takes it instead of ours in ${look.cwd} once the folder is trusted`,
+          takeOut: `cd ${quoted(look.cwd)} && pi mcp remove -l ${SERVER}`,
+        })),
       ),
   },
   {
     name: "Roampal's server",
     find: (look) =>
       sheetsOf(look, [join(look.places.piDir, "mcp.json"), join(look.cwd, ".pi/mcp.json")]).flatMap((sheet) =>
-        sheet
-          .members("mcpServers")
-          .filter(({ name, node }) => ROAMPAL.test(name) && !isOurServer(node, look))
-          .map(({ name, node }) => ({
-            what: `Roampal's server ${name}`,
-            where: sheet.where(node),
-            wins: "the model sees the tools of both memories",
-            takeOut: `pi mcp remove ${quoted(name)}`,
-          })),
+        rivalServers(look, sheet, [ROAMPAL], "mcpServers").map(({ name, node }) => ({
+          what: `Roampal's server ${name}`,
+          where: sheet.where(node),
+          wins: "the model sees the tools of both memories",
+          takeOut: `pi mcp remove ${quoted(name)}`,
+        })),
       ),
   },
 ];

@@ -36,7 +36,9 @@ export type Look = {
 export type RivalRow = { name: string; find: (look: Look) => Rival[] };
 
 export const SERVER = "mempalace";
-/** Names of Roampal's servers, plugins and files. */
+/** Matches the name that our own server has. */
+export const OUR_NAME = new RegExp(`^${SERVER}$`);
+/** Matches names of Roampal's servers, plugins and files. */
 export const ROAMPAL = /^@?roampal/i;
 
 /** A JSON file as its agent finds it. */
@@ -116,6 +118,18 @@ export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
   const [command, ...args] = shim;
   const value: unknown = getNodeValue(node);
   return isRecord(value) && value["enabled"] !== false && looksOurs(value, { command, args });
+}
+
+/** Lists the servers in the object at `keys` that one of `names` matches and that do not start our shim. */
+export function rivalServers(
+  look: Look,
+  sheet: Sheet,
+  names: readonly RegExp[],
+  ...keys: string[]
+): { name: string; node: Node }[] {
+  return sheet
+    .members(...keys)
+    .filter(({ name, node }) => names.some((one) => one.test(name)) && !isOurServer(node, look));
 }
 
 /** Returns the folder and those above it. */

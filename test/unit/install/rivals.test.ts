@@ -14,7 +14,7 @@ let parts: Parts;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "palace-rivals-"));
   parts = partsIn(home);
-  mkdirSync(join(home, "work/.git"), { recursive: true });
+  mkdirSync(join(home, "project/.git"), { recursive: true });
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
@@ -27,7 +27,7 @@ const put = (name: string, content: unknown): void => {
 
 const PYTHON = { command: "python3", args: ["-m", "mempalace.mcp_server"] };
 const hooks = (command: string) => ({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } });
-const inProject = (what: object) => ({ projects: { "HOME/work": what, "HOME/gone": what } });
+const inProject = (what: object) => ({ projects: { "HOME/project": what, "HOME/gone": what } });
 
 type Case = {
   agent: AgentName;
@@ -52,19 +52,19 @@ const CASES: Case[] = [
       ".claude.json": inProject({ mcpServers: { mempalace: PYTHON, "roampal-core": { command: "x" }, other: {} } }),
     },
     found: [
-      [".claude.json:5", "cd HOME/work && claude mcp remove mempalace -s local"],
-      [".claude.json:12", "cd HOME/work && claude mcp remove roampal-core -s local"],
+      [".claude.json:5", "cd HOME/project && claude mcp remove mempalace -s local"],
+      [".claude.json:12", "cd HOME/project && claude mcp remove roampal-core -s local"],
     ],
   },
   {
     ...{ agent: "claude-code", row: "project server" },
-    files: { "work/.mcp.json": { mcpServers: { mempalace: PYTHON } }, ".claude.json": inProject({}) },
-    found: [["work/.mcp.json:3", "cd HOME/work && claude mcp remove mempalace -s project"]],
+    files: { "project/.mcp.json": { mcpServers: { mempalace: PYTHON } }, ".claude.json": inProject({}) },
+    found: [["project/.mcp.json:3", "cd HOME/project && claude mcp remove mempalace -s project"]],
   },
   {
     ...{ agent: "claude-code", row: "disabled server" },
     files: { ".claude.json": inProject({ disabledMcpServers: ["mempalace"] }) },
-    found: [[".claude.json:4", "cd HOME/work && claude, then: /mcp enable mempalace"]],
+    found: [[".claude.json:4", "cd HOME/project && claude, then: /mcp enable mempalace"]],
   },
   {
     ...{ agent: "claude-code", row: "server policy" },
@@ -87,11 +87,11 @@ const CASES: Case[] = [
     ...{ agent: "claude-code", row: "hooks off" },
     files: {
       ".claude/settings.json": { disableAllHooks: true },
-      "work/.claude/settings.local.json": { a: 1, disableAllHooks: true },
+      "project/.claude/settings.local.json": { a: 1, disableAllHooks: true },
     },
     found: [
       [".claude/settings.json:2", "take disableAllHooks out of"],
-      ["work/.claude/settings.local.json:3", "take disableAllHooks out of"],
+      ["project/.claude/settings.local.json:3", "take disableAllHooks out of"],
     ],
   },
   {
@@ -136,12 +136,16 @@ const CASES: Case[] = [
   },
   {
     ...{ agent: "opencode", row: "project server" },
-    files: { "work/opencode.jsonc": '{ "mcp": { // off here\n "mempalace": { "enabled": false } } }' },
-    found: [["work/opencode.jsonc:2", "take mcp.mempalace out of"]],
+    files: { "project/opencode.jsonc": '{ "mcp": { // off here\n "mempalace": { "enabled": false } } }' },
+    found: [["project/opencode.jsonc:2", "take mcp.mempalace out of"]],
   },
   {
     ...{ agent: "opencode", row: "second plugin folder" },
-    files: { "opencode/plugin/palace.js": "", "opencode/plugins/palace.js": "", "work/.opencode/plugin/other.js": "" },
+    files: {
+      "opencode/plugin/palace.js": "",
+      "opencode/plugins/palace.js": "",
+      "project/.opencode/plugin/other.js": "",
+    },
     found: [["opencode/plugin/palace.js", "rm HOME/opencode/plugin/palace.js"]],
   },
   {
@@ -159,11 +163,11 @@ const CASES: Case[] = [
     files: {
       "pi/extensions/mempalace.ts": "",
       "pi/extensions/palace.js": "",
-      "work/.pi/extensions/mempalace/index.ts": "",
+      "project/.pi/extensions/mempalace/index.ts": "",
     },
     found: [
       ["pi/extensions/mempalace.ts", "rm -r HOME/pi/extensions/mempalace.ts"],
-      ["work/.pi/extensions/mempalace", "rm -r HOME/work/.pi/extensions/mempalace"],
+      ["project/.pi/extensions/mempalace", "rm -r HOME/project/.pi/extensions/mempalace"],
     ],
   },
   {
@@ -178,8 +182,8 @@ const CASES: Case[] = [
   },
   {
     ...{ agent: "pi", row: "project server" },
-    files: { "work/.pi/mcp.json": { mcpServers: { mempalace: { enabled: false } } } },
-    found: [["work/.pi/mcp.json:3", "cd HOME/work && pi mcp remove -l mempalace"]],
+    files: { "project/.pi/mcp.json": { mcpServers: { mempalace: { enabled: false } } } },
+    found: [["project/.pi/mcp.json:3", "cd HOME/project && pi mcp remove -l mempalace"]],
   },
   {
     ...{ agent: "pi", row: "Roampal's server" },
@@ -190,7 +194,7 @@ const CASES: Case[] = [
 
 test.each(CASES)("$agent, $row: it is named with its place and what takes it out", ({ agent, files, found }) => {
   for (const [name, content] of Object.entries(files)) put(name, content);
-  const rivals = rivalsOf(agent, parts, join(home, "work"));
+  const rivals = rivalsOf(agent, parts, join(home, "project"));
   expect(rivals.map(({ where }) => where)).toEqual(found.map(([where]) => join(home, where)));
   for (const [at, [, takeOut]] of found.entries())
     expect(rivals[at]?.takeOut).toContain(takeOut.replaceAll("HOME", home));
@@ -204,12 +208,12 @@ test("every row of the tables has a case here", () => {
 test("our own entries count as ours in every scope, and a server that the user has rejected is passed over", () => {
   const ours = { type: "stdio", command: "/clone/scripts/palace", args: ["shim"] };
   put(".claude.json", inProject({ mcpServers: { mempalace: ours }, disabledMcpjsonServers: ["mempalace"] }));
-  put("work/.mcp.json", { mcpServers: { mempalace: PYTHON } });
-  put("work/opencode.json", { mcp: { mempalace: { type: "local", command: ["/clone/scripts/palace", "shim"] } } });
-  put("work/.pi/mcp.json", { mcpServers: { mempalace: ours } });
+  put("project/.mcp.json", { mcpServers: { mempalace: PYTHON } });
+  put("project/opencode.json", { mcp: { mempalace: { type: "local", command: ["/clone/scripts/palace", "shim"] } } });
+  put("project/.pi/mcp.json", { mcpServers: { mempalace: ours } });
   for (const agent of AGENTS) {
     install(agent, parts, false);
-    expect(rivalsOf(agent, parts, join(home, "work")), agent).toEqual([]);
+    expect(rivalsOf(agent, parts, join(home, "project")), agent).toEqual([]);
   }
 });
 
@@ -217,14 +221,14 @@ test("a name with signs of the shell in it is quoted in the command", () => {
   const name = "roampal $(touch x)";
   put(".claude.json", { mcpServers: { [name]: {} }, ...inProject({ mcpServers: { [name]: {} } }) });
   put(".claude/settings.json", { enabledPlugins: { "roampal;x@y": true } });
-  put("work/.mcp.json", { mcpServers: { [name]: {} } });
+  put("project/.mcp.json", { mcpServers: { [name]: {} } });
   put("pi/mcp.json", { mcpServers: { [name]: {} } });
   const commands = (["claude-code", "pi"] as const).flatMap((agent) =>
-    rivalsOf(agent, parts, join(home, "work")).map(({ takeOut }) => takeOut),
+    rivalsOf(agent, parts, join(home, "project")).map(({ takeOut }) => takeOut),
   );
   expect(commands).toEqual([
-    `cd ${home}/work && claude mcp remove '${name}' -s local`,
-    `cd ${home}/work && claude mcp remove '${name}' -s project`,
+    `cd ${home}/project && claude mcp remove '${name}' -s local`,
+    `cd ${home}/project && claude mcp remove '${name}' -s project`,
     "claude plugin disable 'roampal;x@y'",
     `claude mcp remove '${name}' -s user`,
     `pi mcp remove '${name}'`,
@@ -233,5 +237,5 @@ test("a name with signs of the shell in it is quoted in the command", () => {
 
 test("a project path that nobody can look at is passed over", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
-  expect(rivalsOf("claude-code", parts, join(home, "work"))).toEqual([]);
+  expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });
