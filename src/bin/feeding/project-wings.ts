@@ -1,10 +1,8 @@
 /** The wings that may hold what is known of the folder that an agent works in. Imported by verb/hook.ts. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { readProject, wingOfFolder } from "../../feeder/doc-miner/project.ts";
-
-const LEVELS_MAX = 40;
-const SETTINGS = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
+import { PROJECT_FILES, readProject, wingOfFolder } from "../../feeder/doc-miner/project.ts";
+import { findAbove } from "../../feeder/doc-miner/root.ts";
 
 /**
  * Returns the wing of mempalace.yaml, and those named after the folder, after the repository that it is in, and after the
@@ -12,8 +10,9 @@ const SETTINGS = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"
  */
 export async function wingsOfProject(cwd: string): Promise<string[]> {
   if (!isAbsolute(cwd)) return [];
-  const repository = above(cwd, ".git");
-  const named = SETTINGS.map((name) => above(cwd, name)).find((folder) => folder !== undefined);
+  const here = resolve(cwd);
+  const repository = findAbove(here, [".git"]);
+  const named = findAbove(here, PROJECT_FILES);
   const folders = [repository, repository === undefined ? undefined : mainOf(repository), named, cwd];
   const wings = folders.filter((folder) => folder !== undefined && dirname(folder) !== folder).map(wingNamed);
   return [...new Set([...(named === undefined ? [] : await settled(named)), ...wings])].flatMap((wing) => [
@@ -24,17 +23,6 @@ export async function wingsOfProject(cwd: string): Promise<string[]> {
 
 function wingNamed(folder: string | undefined): string {
   return wingOfFolder(folder ?? "");
-}
-
-/** The nearest folder from `cwd` upwards that has an entry of this name. */
-function above(cwd: string, name: string): string | undefined {
-  let folder = resolve(cwd);
-  for (let level = 0; level < LEVELS_MAX; level++) {
-    if (existsSync(join(folder, name))) return folder;
-    if (dirname(folder) === folder) return undefined;
-    folder = dirname(folder);
-  }
-  return undefined;
 }
 
 /** `.git` of a worktree is a file that names `MAIN/.git/worktrees/NAME`. */

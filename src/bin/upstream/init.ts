@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { proposeRooms, writeProject } from "../../feeder/doc-miner/detect-rooms.ts";
 import { PROJECTS } from "../../feeder/doc-miner/front.ts";
+import { PROJECT_FILES } from "../../feeder/doc-miner/project.ts";
 import { surveyProject } from "../../feeder/doc-miner/source.ts";
 import { discoverEntities } from "../../feeder/setup/discover.ts";
 import type { Entities, Entity } from "../../feeder/setup/entity.ts";
@@ -24,7 +25,6 @@ import { defineVerb } from "../verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
-const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
 const PROVIDERS = ["ollama", "openai-compat", "anthropic"];
 const MODEL_OPTIONS = ["llm-provider", "llm-model", "llm-endpoint", "llm-api-key", "accept-external-llm"] as const;
 const MIB = 1024 * 1024;
@@ -72,7 +72,7 @@ names are looked for in English. --auto-mine files the project afterwards.`,
     const files = surveyProject(root, [config.paths.home, config.paths.palaceDir], {
       ...{ front: PROJECTS, ignoreFiles: true, include: [], exclude: [] },
     }).documents;
-    const existing = FILES.find((name) => existsSync(join(root, name)));
+    const existing = PROJECT_FILES.find((name) => existsSync(join(root, name)));
     let written = false;
     if (existing === undefined) {
       if (!out.isJson) showProposal(proposal, files.length, out);

@@ -4,6 +4,7 @@
  * own files.
  */
 import { extname } from "node:path";
+import { PROJECT_FILES } from "./project.ts";
 
 /** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, left out on purpose. */
 export type Verdict = { kind: "take" | "sniff" | "leave" | "refuse"; why: string; outcome?: string };
@@ -27,7 +28,7 @@ const LICENCE_VARIANT = /^(?:LICEN[SC]E|COPYING)[-_.][A-Z0-9._-]+$/;
 
 const LOCKFILE =
   /(?:\.(?:lock|lockb|lockfile)|(?:^|[-._])(?:lock|lockfile|shrinkwrap)\.(?:json|ya?ml|toml|txt)|^pylock\.(?:.+\.)?toml)$/i;
-const UPSTREAM_FILE = new Set(["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml", "entities.json"]);
+const UPSTREAM_FILE = new Set<string>([...PROJECT_FILES, "entities.json"]);
 
 const SECRET_FILE =
   /^(?:\.env|\.envrc|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|kubeconfig|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?)(?:[._-].*)?$/i;

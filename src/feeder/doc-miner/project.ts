@@ -18,7 +18,8 @@ export type Project = {
   file: string | undefined;
 };
 
-const FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"];
+/** Names of a project file; the first that is there is read. */
+export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
@@ -48,7 +49,7 @@ export function wingOfFolder(root: string): string {
 }
 
 function findFile(root: string): { name: string; path: string; text: string } | undefined {
-  for (const name of FILES) {
+  for (const name of PROJECT_FILES) {
     const path = join(root, name);
     const refuse = (what: string, cause?: unknown): PalaceError =>
       badFile(name, what, `check the file: ls -l '${path}'`, cause);

@@ -4,6 +4,7 @@
  */
 import { extname } from "node:path";
 import type { Verdict } from "./allow.ts";
+import { PROJECT_FILES } from "./project.ts";
 
 const words = (text: string): string[] => text.split(" ");
 
@@ -13,8 +14,9 @@ const READABLE = new Set([
   ...words(".php .php3 .php4 .php5 .php7 .php8 .phtml .phps .phpt .inc .aw .fcgi .ctp .module .install .profile"),
   ...words(".theme .engine .twig .blade .tpl .latte .volt"),
 ]);
-const SKIPPED = new Set([
-  ...words("entities.json mempalace.yaml mempalace.yml mempal.yaml mempal.yml .gitignore"),
+const SKIPPED = new Set<string>([
+  ...PROJECT_FILES,
+  ...words("entities.json .gitignore"),
   ...words("package-lock.json pnpm-lock.yaml yarn.lock"),
 ]);
 const FOLDERS = new Set([

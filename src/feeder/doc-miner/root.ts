@@ -4,7 +4,7 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { readProject, wingOfFolder } from "./project.ts";
+import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
 import { findStage, knownRoots, readManifest } from "./stage.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
@@ -36,18 +36,19 @@ export async function projectAround(
 function findProject(file: string, cacheDir: string): Root | undefined {
   const before = knownRoots(cacheDir).find(({ root }) => file.startsWith(`${root}${sep}`) && existsSync(root));
   if (before !== undefined) return { root: before.root, from: { why: "filed from here before", wing: before.wing } };
-  const configured = findAbove(file, ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"]);
+  const configured = findAbove(dirname(file), PROJECT_FILES);
   if (configured !== undefined) return { root: configured, from: { why: "has a mempalace.yaml", wing: undefined } };
-  const versioned = findAbove(file, [".git", ".hg", ".jj"]);
+  const versioned = findAbove(dirname(file), [".git", ".hg", ".jj"]);
   return versioned === undefined
     ? undefined
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
 }
 
-function findAbove(file: string, names: readonly string[]): string | undefined {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (names.some((name) => existsSync(join(folder, name)))) return folder;
-    if (folder === dirname(folder)) return undefined;
+/** Returns the nearest of the folder and those above it that has an entry of one of the names. */
+export function findAbove(folder: string, names: readonly string[]): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (names.some((name) => existsSync(join(at, name)))) return at;
+    if (at === dirname(at)) return undefined;
   }
 }
 
