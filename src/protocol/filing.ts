@@ -13,6 +13,9 @@ export const MODE_SEPARATOR = "\u001f";
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
+/** Keys of a drawer's metadata that only miners write. */
+export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
+
 /**
  * A file that MemPalace mined before this memory adopted the palace. `mtime`: s since 1970, of the file then; null:
  * 3.3.6 recorded none.

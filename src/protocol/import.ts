@@ -1,4 +1,5 @@
 /** Requests and answers of `palace import`, which merges another memory into the running one, and what both sides ask of a row. */
+import { MINED_KEYS } from "./filing.ts";
 
 /** Kinds of rows, as the ledger and its before-images name them. */
 export const IMPORT_KINDS = [
@@ -25,7 +26,7 @@ export type ImportedRow = {
 export type ImportItems = {
   /** A drawer with the id it was given out under: one row, or the slices of a long text in the order of the text. */
   drawer: { id: string; rows: readonly ImportedRow[] };
-  /** What came of a drawer. `body`: its score and its outcomes as a JSON array. */
+  /** The outcomes of a drawer. `body`: its score and its outcomes as a JSON array. */
   standing: { id: string; body: string };
   /** All closets of one source; those without a source have the name "". */
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
@@ -65,8 +66,6 @@ export type MergeReport = {
   beside: { id: string; as: string }[];
   refused: { id: string; why: string }[];
 };
-
-const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"];
 
 /** The file that a miner made the drawer from; undefined for a note, also for one that names a file. */
 export function minedFrom(metadata: Readonly<Record<string, unknown>>): string | undefined {

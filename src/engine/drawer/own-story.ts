@@ -4,6 +4,7 @@
  * upstream's story instead (wake-up.ts).
  */
 import type { Drawer } from "../../port/drawer.ts";
+import { MINED_KEYS } from "../../protocol/filing.ts";
 import { codePointLength, head, strip } from "../text/text.ts";
 import { byWeight } from "./wake-up.ts";
 
@@ -13,8 +14,6 @@ const PROJECT_MAX = 12;
 const ELSEWHERE_MAX = 5;
 const SNIPPET_MAX = 280;
 const LENGTH_MAX = 3_000;
-/** Keys that only miners write. */
-const MINED = ["normalize_version", "source_mtime", "ingest_mode"];
 const CUT = " …";
 
 export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
@@ -53,7 +52,7 @@ function told(notes: readonly Drawer[], most: number): Drawer[] {
 }
 
 function isOwn(metadata: Drawer["metadata"]): boolean {
-  return MINED.every((key) => metadata[key] === undefined);
+  return MINED_KEYS.every((key) => metadata[key] === undefined);
 }
 
 function sourceOf({ wing, metadata }: Drawer): string {

@@ -7,6 +7,7 @@ import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from 
 import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
 import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
+import { MINED_KEYS } from "../../protocol/filing.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
@@ -33,10 +34,7 @@ const DIARY_ROWS_MAX = 10_000;
 const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
-/** No key that only miners write. */
-const UNMINED = ["normalize_version", "source_mtime", "ingest_mode"]
-  .map((key) => `json_extract(metadata, '$.${key}') IS NULL`)
-  .join(" AND ");
+const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
 /** Newest rows among which notes are looked for: an agent waits for the answer. */
 const NOTES_SCANNED_MAX = 30_000;
 /** A source filed twice has two slices of each number. */
