@@ -114,7 +114,7 @@ function drop({ folder, release }: Draft): void {
 /** A home may be named itself, or by the folder of MemPalace's files in it. */
 function homeOf(path: string): string | undefined {
   return [path, dirname(path)].find(
-    (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, "chroma.sqlite3"))),
+    (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, CHROMA))),
   );
 }
 

@@ -1,6 +1,7 @@
 /** Checks where a backup may be written: never among the palace's own files, and over nothing but an older backup. */
 import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { realPath } from "../platform/real-path.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { MANIFEST } from "./manifest.ts";
 import { isBackupName } from "./name.ts";
@@ -20,7 +21,7 @@ export function assertTarget(
   if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
     throw refuse("lies in a folder that is not there");
   const folder = realpathSync(dirname(file));
-  const isAmongOwn = [home, palaceDir].some((own) => realOf(own) === folder);
+  const isAmongOwn = [home, palaceDir].some((own) => (realPath(own) ?? own) === folder);
   if (isAmongOwn && !isBackupName(basename(file))) throw refuse("would stand among the palace's own files");
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there === undefined) return;
@@ -41,12 +42,4 @@ function beginsLikeOurs(file: string): boolean {
   }
   const size = sizeIn(head);
   return head.indexOf(AGE_MAGIC) === 0 || (Number.isSafeInteger(size) && head.equals(tarHeader(MANIFEST, size)));
-}
-
-function realOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }

@@ -1,9 +1,10 @@
 /** Makes git in the devbox work as on the host: with the host's identity, and in a worktree. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Env } from "../config/env.ts";
+import { realPath } from "../platform/real-path.ts";
 import { quoted } from "../platform/shell-word.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { askInside } from "./one-off.ts";
@@ -100,15 +101,6 @@ function linkOf(workspace: string): string | undefined {
 function isInside(workspace: string, path: string): boolean {
   const way = relative(realPath(workspace) ?? workspace, path);
   return !way.startsWith("..") && !isAbsolute(way);
-}
-
-/** Returns undefined for a path that leads nowhere. */
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the variables of docker-compose.yml that mount the folder; empty ones mount none. */

@@ -2,8 +2,9 @@
  * Makes the commands by which an agent starts us. Agents run with another PATH than the shell that installs: one that was started
  * from a desktop, or under another Node of nvm, finds none of our names. So each command is a whole path. Imported by the verbs.
  */
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { realPath } from "../platform/real-path.ts";
 import { quoted } from "../platform/shell-word.ts";
 import type { Launch } from "./agent-files.ts";
 
@@ -42,12 +43,4 @@ function lastingName(node: string, folders: readonly string[]): string {
 /** npx, npm's scripts and fnm put folders on the PATH that are gone with the shell. */
 function isPassing(folder: string): boolean {
   return /[\\/](?:node_modules[\\/]\.bin|_npx|fnm_multishells)(?:[\\/]|$)/.test(folder);
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
 }

@@ -11,6 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { decrypted } from "../../backup/secret.ts";
 import { STDIN } from "../../backup/verify.ts";
 import type { Config } from "../../config/config.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import { isErrorCode, PalaceError } from "../../protocol/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled } from "../report/job.ts";
@@ -114,7 +115,7 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
   });
   const fed = await feed(child.stdin, asked, out);
   const code = await ended;
-  const answer = parsed(document);
+  const answer = parseJson(document);
   if (code === 0 && answer !== undefined) return answer;
   if (fed === "cancelled") return undefined;
   if (fed instanceof Error) throw fed;
@@ -163,14 +164,6 @@ async function feed(
     progress.end();
     input.destroy();
     stdin.end();
-  }
-}
-
-function parsed(document: string): unknown {
-  try {
-    return JSON.parse(document);
-  } catch {
-    return undefined;
   }
 }
 

@@ -19,6 +19,7 @@ import { readList } from "../../backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { type Exchange, exchangeText } from "../../engine/outcome/exchange.ts";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
 import { cameFrom } from "../feeding/came-from.ts";
 
@@ -204,26 +205,18 @@ function standsIn(string: string, { piece, at, length, sha256 }: TextMark): bool
 function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") {
     yield value;
-    const inner = parsed(value);
+    const inner = parseJson(value);
     if (typeof inner === "object") yield* stringsOf(inner);
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
 }
 
 /** Returns the text that a spooled end of a turn would be filed as: both halves in one. */
 function exchangeIn(text: string): string[] {
-  const { line } = (parsed(text) ?? {}) as { line?: unknown };
-  const { params } = (typeof line === "string" ? (parsed(line) ?? {}) : {}) as { params?: Partial<Exchange> };
+  const { line } = (parseJson(text) ?? {}) as { line?: unknown };
+  const { params } = (typeof line === "string" ? (parseJson(line) ?? {}) : {}) as { params?: Partial<Exchange> };
   const { user, assistant } = params ?? {};
   if (typeof user !== "string" || typeof assistant !== "string") return [];
   return [exchangeText({ user, assistant })?.text ?? ""];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A file that cannot be read, or vanishes, holds nothing that we could tell of. */

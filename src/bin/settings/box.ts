@@ -4,9 +4,12 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { parseJson } from "../../platform/parse-json.ts";
 import { isErrorCode, PalaceError } from "../../protocol/errors.ts";
 import type { BrokerBox } from "../docker/owner.ts";
 import type { SettingRow } from "./sources.ts";
+
+type Answer = { error?: { code: string; message: string; hint: string } };
 
 /** Returns the document of --json. Errors: those of the command in the container; STORE_UNAVAILABLE without an answer. */
 export async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
@@ -17,7 +20,7 @@ export async function configInBox({ container, options }: BrokerBox, args: reado
       stderr: error.stderr || error.message,
     }),
   );
-  const { error, ...answer } = parsed(stdout) ?? {
+  const { error, ...answer } = (parseJson(stdout) as Answer | undefined) ?? {
     error: {
       code: "STORE_UNAVAILABLE",
       message: `${container} does not answer: ${stderr.trim()}`,
@@ -33,14 +36,4 @@ export async function configInBox({ container, options }: BrokerBox, args: reado
 export async function rowsInBox(box: BrokerBox): Promise<SettingRow[]> {
   const { settings } = (await configInBox(box, ["list"])) as { settings?: SettingRow[] };
   return (settings ?? []).filter(({ takesEffect }) => takesEffect === "start");
-}
-
-type Parsed = { error?: { code: string; message: string; hint: string } };
-
-function parsed(text: string): Parsed | undefined {
-  try {
-    return JSON.parse(text) as Parsed;
-  } catch {
-    return undefined;
-  }
 }

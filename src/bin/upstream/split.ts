@@ -1,5 +1,5 @@
 /** `mempalace split DIR`: splits transcripts of several sessions into one file per session; the output is upstream's. */
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {
   findTranscripts,
@@ -8,6 +8,7 @@ import {
   type Transcript,
 } from "../../feeder/convo-miner/split-files.ts";
 import type { KnownPeople } from "../../feeder/convo-miner/split.ts";
+import { realPath } from "../../platform/real-path.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
@@ -30,7 +31,8 @@ Takes the .txt files of a folder apart that hold several Claude Code sessions, a
   run: async ({ values, args: [dir = ""], config: { paths }, out }) => {
     const sessionsMin = readCount(values["min-sessions"], "min-sessions", SESSIONS_MIN);
     const isDryRun = values["dry-run"] === true;
-    const source = real(dir);
+    // A missing folder holds no transcripts, as it does upstream.
+    const source = realPath(dir) ?? resolve(dir);
     const say = (line: string): void => (out.isJson ? undefined : out.text(line));
     const found = findTranscripts(source, sessionsMin, (name, why) => say(`  SKIP: ${printable(name)} ${why}`));
     if (found.length === 0) {
@@ -82,15 +84,6 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
     out.notice(
       `  ${result.leftLines} lines of no session, or of one under ten lines, stand only in ${result.backup ?? basename(path)}`,
     );
-}
-
-/** A missing folder holds no transcripts, as it does upstream. */
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 /** An unusable file counts as missing. */

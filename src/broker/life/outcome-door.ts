@@ -5,6 +5,7 @@
 import { request } from "node:http";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import type { OpenDoor } from "../door/door.ts";
 import type { TcpAddress } from "../door/listen.ts";
@@ -117,17 +118,9 @@ function ask(port: number): Promise<{ status: number; wants: string; body: unkno
       });
       response.on("close", () => {
         const wants = String(response.headers["www-authenticate"] ?? "");
-        resolve({ status: response.statusCode ?? 0, wants, body: parsed(text) });
+        resolve({ status: response.statusCode ?? 0, wants, body: parseJson(text) });
       });
     });
     asked.on("error", reject).end();
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

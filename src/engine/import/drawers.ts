@@ -20,7 +20,7 @@ import { sha256Hex } from "../text/text.ts";
 import type { Merging } from "./merge.ts";
 
 const IMPORT = "memory.import";
-/** What it took away may come again. */
+/** Drawers that an undo took away may come again. */
 const UNDO = "memory.undo";
 const REGISTRY_ROOM = "_registry";
 const BESIDE = /^(.+)_beside_([0-9a-f]{12})$/;

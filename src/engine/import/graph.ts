@@ -6,6 +6,7 @@
 import type { Fact, LinkKind } from "../../port/graph.ts";
 import type { ImportItems } from "../../protocol/import.ts";
 import { isRecord } from "../../platform/is-record.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { Merging } from "./merge.ts";
 
 /** Columns of a fact and of an entity, as the ledger writes them. */
@@ -60,21 +61,13 @@ export function mergeLinks(merging: Merging, kind: LinkKind, items: readonly Imp
     const ours = tx.graph.bodyOf(kind, id);
     if (ours === body) report.here += 1;
     else if (ours !== undefined) report.kept.push(id);
-    else if (!isRecord(parsed(body))) merging.refuse(id, OTHER_VERSION);
+    else if (!isRecord(parseJson(body))) merging.refuse(id, OTHER_VERSION);
     else merging.add(1, () => tx.graph.putBody(kind, id, body));
   }
 }
 
 function columnsIn(body: string, count: number): unknown[] | undefined {
-  const columns = parsed(body);
+  const columns = parseJson(body);
   const isCell = (value: unknown): boolean => value === null || ["string", "number"].includes(typeof value);
   return Array.isArray(columns) && columns.length === count && columns.every(isCell) ? columns : undefined;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

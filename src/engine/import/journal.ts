@@ -4,6 +4,7 @@
  */
 import type { ImportItems } from "../../protocol/import.ts";
 import { isRecord } from "../../platform/is-record.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { Merging } from "./merge.ts";
 
 const ID = /^\d{1,15} ./su;
@@ -24,7 +25,7 @@ export function mergeJournal(merging: Merging, from: string, items: readonly Imp
 }
 
 function read(id: string, body: string): unknown[] | undefined {
-  const columns = parsed(body);
+  const columns = parseJson(body);
   if (!ID.test(id) || !Array.isArray(columns) || columns.length !== COLUMNS) return undefined;
   const isWhole = columns.every((value, at) => {
     if (NUMBERS.includes(at)) return Number.isSafeInteger(value);
@@ -32,15 +33,7 @@ function read(id: string, body: string): unknown[] | undefined {
     return typeof value === "string" || (at === 0 && value === null);
   });
   if (!isWhole) return undefined;
-  const [asked, answer, drawers] = columns.slice(-3).map((text) => parsed(String(text)));
+  const [asked, answer, drawers] = columns.slice(-3).map((text) => parseJson(String(text)));
   const areIds = Array.isArray(drawers) && drawers.every((one) => typeof one === "string");
   return isRecord(asked) && answer !== undefined && areIds ? (columns as unknown[]) : undefined;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,10 +2,11 @@
  * Merges what came of drawers. Scores of two sides cannot be added up, because each outcome counts by the score before it.
  * The side on which the drawer was used last, and at least as often, has the later state.
  */
+import { parseJson } from "../../platform/parse-json.ts";
 import type { ImportItems } from "../../protocol/import.ts";
 import type { Merging } from "./merge.ts";
 
-/** As the ledger writes it: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
+/** The columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
 type Body = [number, number, number, number | null, unknown[], unknown[][]?];
 
 export function mergeStandings(merging: Merging, items: readonly ImportItems["standing"][]): void {
@@ -32,12 +33,7 @@ function isLater([, uses, , lastUsedMs]: Body, [, usesHere, , lastUsedHereMs]: B
 }
 
 function read(json: string): Body | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  const body = parseJson(json);
   if (!Array.isArray(body)) return undefined;
   const [score, uses, successes, lastUsedMs, past, scored = []] = body as unknown[];
   const isWhole =

@@ -4,6 +4,7 @@
  */
 import { hasLevels } from "../../platform/levels.ts";
 import { isRecord } from "../../platform/is-record.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
@@ -72,11 +73,8 @@ function isEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;
   if (!CARRIED_GRAPHS.some((file) => file === at[0]) || typeof json !== "string") return false;
-  try {
-    return hasLevels(JSON.parse(json), CARRIED_LEVELS_MAX);
-  } catch {
-    return false;
-  }
+  const entry = parseJson(json);
+  return entry !== undefined && hasLevels(entry, CARRIED_LEVELS_MAX);
 }
 
 function refused(why: string): PalaceError {
