@@ -33,3 +33,13 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
 export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }
+
+/** Returns `shownSource` for a list, which names the same sources again and again: each is looked up once. */
+export function sourcesShown(config: Config): (source: string) => string {
+  const shown = new Map<string, string>();
+  return (source) => {
+    const known = shown.get(source) ?? shownSource(config, source);
+    shown.set(source, known);
+    return known;
+  };
+}

@@ -6,7 +6,7 @@ import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { isServedByStack } from "../docker/stack-hints.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
 import { restartBroker } from "../verb/restart.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

@@ -2,7 +2,7 @@
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { sourcesShown } from "../feeding/came-from.ts";
 import { inWords } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
@@ -73,12 +73,7 @@ async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditE
 }
 
 function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out: Output): void {
-  const sources = new Map<string, string>();
-  const sourceOf = (path: string): string => {
-    const shown = sources.get(path) ?? shownSource(config, path);
-    sources.set(path, shown);
-    return shown;
-  };
+  const sourceOf = sourcesShown(config);
   out.table(
     entries.map(
       ({ at_ms: atMs, claimed_ms: claimedMs, imported_from: from, agent, door, method, arguments: asked }) => [

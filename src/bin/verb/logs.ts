@@ -4,7 +4,7 @@ import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../../protocol/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { isServedByStack } from "../docker/stack-hints.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace, palaceNotFound } from "../terminal/place.ts";
 import { defineVerb, readCount } from "../verb.ts";

@@ -1,7 +1,7 @@
 /** `palace ls [WING[/ROOM]]`: lists wings, the rooms of one, or the drawers of a room. */
 import { type Client, connectClient } from "../../client/client.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { sourcesShown } from "../feeding/came-from.ts";
 import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
 import { nearestWord } from "../terminal/nearest.ts";
 import { type Output, plural } from "../terminal/output.ts";
@@ -45,17 +45,12 @@ first. \`palace show ID\` prints one.
         out.document({ ...place, ...found });
         return 0;
       }
-      const sources = new Map<string, string>();
-      const sourceOf = (path: string): string => {
-        const known = sources.get(path) ?? (path === "" ? "" : shownSource(config, path));
-        sources.set(path, known);
-        return known;
-      };
+      const sourceOf = sourcesShown(config);
       out.table(
         drawers.map((drawer) => [
           ...[shortId(drawer.drawer_id), timeOf(drawer)],
           ...(room === undefined ? [`${drawer.wing}/${drawer.room}`] : []),
-          titleOfDrawer(drawer, sourceOf(drawer.source_path)),
+          titleOfDrawer(drawer, drawer.source_path === "" ? "" : sourceOf(drawer.source_path)),
         ]),
       );
       const seen = found.offset + drawers.length;

@@ -5,7 +5,7 @@
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { isServedByStack } from "../docker/stack-hints.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
