@@ -88,7 +88,7 @@ function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
 
-/** Of a host's unexpected answer, shown in the error. */
+/** Length of a host's unexpected answer as the error shows it. */
 const SAID_MAX_CHARS = 80;
 
 type Remote = { file?: string; gateSocket: string };
@@ -186,7 +186,7 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** The answer is one line; a shell's start files may print others before it. Errors: a sentence when there is no such line. */
+/** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: a sentence when no line is one. */
 function lastObject(said: string): Remote {
   for (const line of said.trim().split("\n").reverse()) {
     try {

@@ -45,7 +45,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     try {
       if (!isHung) return await dial(this.#at);
     } catch {
-      // There is no forwarding yet, or no more.
+      // The forwarding has not started, or has ended.
     }
     await (this.#starting ??= this.#start(isHung).finally(() => (this.#starting = undefined)));
     return dial(this.#at);

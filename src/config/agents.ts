@@ -8,7 +8,7 @@ export type AgentPlaces = Readonly<{
   /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
   claudeDir: string;
   claudeFile: string;
-  /** Where an administrator's settings for Claude Code are. */
+  /** Folder of an administrator's settings for Claude Code. */
   claudeManagedDir: string;
   opencodeDir: string;
   piDir: string;

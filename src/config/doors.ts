@@ -4,11 +4,10 @@ import { type Env, readVariable } from "./env.ts";
 
 export type Doors = Readonly<{
   /**
-   * TCP door to open besides the socket; the host `docker` stands for the address that containers reach. Undefined: not
-   * said.
+   * TCP door to open besides the socket. The host `docker` means the address that containers reach. Undefined: not set.
    */
   listen: Readonly<{ host: string; port: number }> | "off" | undefined;
-  /** Port of the door for programs that speak Roampal's HTTP API. Undefined: not said. */
+  /** Port of the door for programs that speak Roampal's HTTP API. Undefined: not set. */
   outcomePort: number | "off" | undefined;
 }>;
 

@@ -56,7 +56,7 @@ export function settingsOf(file: FileSettings, env: Env): Settings {
   };
 }
 
-/** Errors: CONFIG_BAD_VALUE for a file, or a value in it, that cannot be used. A key that nobody knows is no error. */
+/** Errors: CONFIG_BAD_VALUE for a file that cannot be used, or a value in it. Unknown keys are allowed. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
   if (fault !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", fault.message, fault.hint);

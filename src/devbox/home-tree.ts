@@ -1,5 +1,5 @@
 /**
- * Every file of the devbox's home with the hash of its bytes, by a program within the image; and what of it is not as it was. Caches,
+ * Lists every file of the devbox's home with the hash of its bytes, by a program that runs in the image, and compares two lists. Caches,
  * logs and the files that each start writes anew from the image may differ (docs/how-to/devbox.md names them).
  */
 

@@ -49,9 +49,9 @@ export interface LedgerTx {
   readonly imported: ImportedTx;
   /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
-  /** As `changedBy`, for the writes of one method, whoever made them. */
+  /** Returns the same as `changedBy`, for the writes of one method by any agent. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** As `lastChangedBy`, for the writes of one method. */
+  /** Returns the same as `lastChangedBy`, for the writes of one method by any agent. */
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Those that a write of that agent, and none since, has changed. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `shown`: lines a reader is told to see, `…` for any text, a line of `…` for any lines; undefined if the page shows none. */
+/** `shown`: lines that the page shows under the command. `…` means any text, a line of `…` any lines. Undefined: the page shows no lines. */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
 export type Said = Readonly<{ command: string; code: number; screen: string; shown: RegExp | undefined }>;
 

@@ -18,7 +18,7 @@ const NEEDS_OPENCODE = ["palace mine sessions"];
 
 /** There is none of that name: what counts is the way it is asked for. */
 const MODELS = "models.test";
-/** What README and docs/reference/files.md name, and npm's own cache. */
+/** Folders that README and docs/reference/files.md name, and npm's own cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
 
 /** Files that the README's reader makes, and settings of the agents that are wired. */

@@ -246,7 +246,7 @@ require("node:https").createServer({ key, cert }, ({ url, headers }, response) =
 }).listen(Number(process.argv[2]));
 `;
 
-/** Writes a CA that nobody knows, and a certificate of it for localhost. */
+/** Writes a new CA, which no program trusts yet, and a certificate of it for localhost. */
 function writeAuthority(folder: string): void {
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"];
   const openssl = (...args: string[]): unknown =>

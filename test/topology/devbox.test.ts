@@ -105,7 +105,7 @@ describe.skipIf(reason)("palace devbox", () => {
     const failed = await run(clone, ["up", "--workspace", workspace], { BASE_IMAGE: "no:such:image" });
     expect(failed).toMatchObject({ code: 5, stderr: expect.stringMatching(/invalid reference format/) });
     expect(failed.stderr).not.toContain("a proxy inspects TLS");
-    // The same on a terminal, which compose has for its own progress.
+    // Compose writes its own progress to a terminal; the error must be seen there too.
     const shown = await runOnTerminal(clone, ["up"], env({ BASE_IMAGE: "no:such:image" }));
     expect(shown).toMatch(/did not become healthy: .*invalid reference format/);
     expect(existsSync(join(clone, ".env"))).toBe(false);

@@ -21,7 +21,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Settings that cannot be read are told of by `palace install status`. */
+/** Returns no change for settings that cannot be read: `palace install status` reports them. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];

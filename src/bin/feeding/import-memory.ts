@@ -39,13 +39,13 @@ export type Joined = {
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that stay over there, with their number. */
   notImported: Record<string, number>;
-  /** Takes back everything that came from there, also in runs that were cut off; null where nothing is left to take back. */
+  /** The undo that takes back all rows from there, also rows of runs that were cut off. Null when no such row is left. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** Errors: the broker's, STORE_CORRUPT. What was written before one stays, and the same command goes on. */
+/** Errors: the broker's, STORE_CORRUPT. Rows that were written before the error stay, and the same command continues. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -58,7 +58,7 @@ class Run {
   readonly #client: Client;
   readonly #other: OtherMemory;
   readonly #options: JoinOptions;
-  /** What the first pass found, and what the second pass did. */
+  /** Counts of the first pass, which looks, and of the second pass, which writes. */
   readonly #found = new Tally();
   readonly #written = new Tally();
   /** Our name in the journal, which a token may have changed. */

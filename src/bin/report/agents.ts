@@ -25,7 +25,7 @@ export function checkAgents(config: Config): Check[] {
     try {
       return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
-      // Settings that cannot be read: `palace install status` tells of them.
+      // The settings cannot be read: `palace install status` reports them.
       return [];
     }
   });

@@ -13,7 +13,7 @@ type Job = {
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
   words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
-  /** What the agent has beside our wiring, or prefers to it. */
+  /** Lists the rivals of our wiring that the agent has or prefers. */
   rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
 };

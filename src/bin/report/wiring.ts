@@ -1,4 +1,4 @@
-/** What install, uninstall and agents share: how agents start us from here, and what was done as lines. Imported by these verbs. */
+/** Shared by the verbs of `palace install`: how agents start us from here, and the lines that report each change. Imported by these verbs. */
 import { basename, dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import type { Config } from "../../config/config.ts";

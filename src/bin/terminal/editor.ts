@@ -13,8 +13,8 @@ const EDITOR_DEFAULT = "vi";
 const NOT_FOUND = 127;
 
 /**
- * Opens the editor on `text` and hands the result to `use`. The file is removed afterwards; when the editor or `use` fails
- * after the text was changed, it stays and the person is told where. Errors: CONFIG_USAGE, and those of `use`.
+ * Opens the editor on `text` and passes the result to `use`, then removes the file. If the editor or `use` fails after the text
+ * was changed, the file stays and a line says where it is. Errors: CONFIG_USAGE, and those of `use`.
  */
 export async function editText<T>(
   text: string,

@@ -197,7 +197,7 @@ function keyOf(name: string): string {
     .replace(/^mempalace-/, "");
 }
 
-/** Errors: CONFIG_USAGE for what is no key of the file, with what to use instead. */
+/** Returns the key of that name. Errors: CONFIG_USAGE for any other name; the hint says what to use. */
 function known(name: string, action: string): SettingKey {
   const key = keyOf(name);
   if (isSettingKey(key)) return key;

@@ -1,5 +1,5 @@
 /**
- * Retrieves a search's candidates: what the words find and what is near the question, each with both scores. The words
+ * Retrieves a search's candidates: drawers that have its words and drawers near the question, each with both scores. The words
  * are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
  * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */

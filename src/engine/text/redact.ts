@@ -1,7 +1,7 @@
 /**
- * Masks secrets in what is handed out: tokens of well-known shape are masked at recall and injection; what is stored
- * stays verbatim (docs/how-to/forget.md). It masks only what can hardly be anything else: a hash, a UUID or an image must
- * come back as it was filed.
+ * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts
+ * stay verbatim (docs/how-to/forget.md). A hash, a UUID or an image must come back as it was filed, so a token is masked
+ * only if its shape leaves hardly any doubt.
  *
  * Time is linear in the text: a pattern begins only where a run of its own characters begins (one look behind), and
  * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.

@@ -1,4 +1,4 @@
-/** `palace events`, `task` and `artifact`: what they print is what MemPalace 3.11 prints, on the same log. */
+/** `palace events`, `task` and `artifact` print the same as MemPalace 3.11 on the same log. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

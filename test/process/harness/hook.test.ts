@@ -100,7 +100,7 @@ describe("at the beginning of a session", () => {
     expect(said.match(/note of one list/g)).toHaveLength(1);
     expect(said.match(/note of elsewhere/g)).toHaveLength(5);
 
-    // pi and opencode name the folder; in an unknown one the newest notes of all are told.
+    // pi and opencode name the folder. In an unknown folder the text has the newest notes of all projects.
     const wakeUp = async (...args: string[]): Promise<string> =>
       (await palace.run("palace", ["hook", "wake-up", ...LONG, ...args])).stdout;
     expect(await wakeUp("--cwd", repository)).toBe(`${said}\n`);

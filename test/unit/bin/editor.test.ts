@@ -1,4 +1,4 @@
-/** What an editor leaves behind: no file, or bytes that are not UTF-8. */
+/** Editors that leave no file behind, or bytes that are not UTF-8. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What people read of a write in the journal, and of the files that still hold a forgotten text. */
+/** Lines that people read about a write in the journal, and about files that still hold a forgotten text. */
 import { expect, test } from "vitest";
 import { removalHints } from "../../../src/bin/report/removal-hints.ts";
 import { inWords } from "../../../src/bin/report/written.ts";

@@ -168,7 +168,7 @@ test("forgetting cleans texts, drawers and names of memories from rows and from 
   stack.forget({ match: "balloon" });
   expect(held(stack, "balloon")).toEqual([]);
   expect(stack.history().length).toBe(3);
-  // What is left of them still goes with the import, and a repeated call does not file the text again.
+  // Undo still takes back the rest of the write, and a repeated call does not file the text again.
   expect(stack.write("add_drawer", note("zeppelin secret"), { key: "k" })["drawer_id"]).toBe(id);
   expect(stack.undo(IMPORTER, again)).toMatchObject({ refused: 0 });
   expect(stack.history()).toEqual([]);
