@@ -22,7 +22,7 @@ export type Screen = AsyncDisposable & {
 };
 
 const SIZE = ["-x", "120", "-y", "40"];
-const SHOWS_MAX_MS = 240_000;
+const WAIT = { interval: 300 };
 
 export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   const socket = `screen-${randomUUID()}`;
@@ -37,10 +37,10 @@ export async function openScreen(sh: Sh, command: string): Promise<Screen> {
     type: async (text) => void (await tmux("send-keys", "-l", "--", text)),
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
     text: screen,
-    shows: (what) => expect.poll(screen, { timeout: SHOWS_MAX_MS, interval: 300 }).toMatch(what),
+    shows: (what) => expect.poll(screen, WAIT).toMatch(what),
     ended: async () => {
       const state = (): Promise<string> => tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}");
-      await expect.poll(state, { timeout: SHOWS_MAX_MS, interval: 300 }).toMatch(/^1 /);
+      await expect.poll(state, WAIT).toMatch(/^1 /);
       return Number((await state()).split(" ")[1]);
     },
     [Symbol.asyncDispose]: async () => void (await tmux("kill-server").catch(() => {})),

@@ -12,7 +12,7 @@ import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 import { contentsOf, everyKind, minedFile, writeDirectly } from "../../helpers/other-memory.ts";
 
-const WAIT = { interval: 20, timeout: 60_000 };
+const WAIT = { interval: 20 };
 const AT_MS = Date.UTC(2026, 2, 1);
 
 type Answer = { rows: Record<string, { added: number; updated: number; here: number }> } & Record<string, unknown>;

@@ -1,18 +1,12 @@
 /** add, ls, show, edit and rm, as a person types them: with a real broker, and in a terminal where one is asked. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, afterAll, expect, test } from "vitest";
 import type { Env } from "../../../src/config/env.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { hasTerminal, typeIn } from "../../helpers/terminal.ts";
 
-const hasTerminal = ((): boolean => {
-  try {
-    return execFileSync("script", ["-qec", "true", "/dev/null"]).length >= 0;
-  } catch {
-    return false;
-  }
-})();
 const SECRET = `ghp_${"aB3dE5fG7h".repeat(4).slice(0, 36)}`;
 
 let palace: TestPalace;
@@ -30,16 +24,7 @@ async function done(args: string[], input?: string): Promise<string> {
 
 /** Types a command in a terminal, and `keys` at its question. */
 function typed(command: string, keys = "", env: Env = {}): { code: number | null; screen: string } {
-  const line = `'${process.execPath}' '${palace.executable("palace")}' ${command}`;
-  const { status, stdout } = spawnSync("script", ["-qec", line, "/dev/null"], {
-    ...{
-      env: { ...palace.env, TERM: "xterm", TMPDIR: palace.home, ...env },
-      encoding: "utf8",
-      input: keys,
-      timeout: 60_000,
-    },
-  });
-  return { code: status, screen: stdout.replaceAll("\r", "") };
+  return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
 
 /** An editor that writes this text. */

@@ -27,14 +27,14 @@ function settingsFile(palace: TestPalace, content: string): string {
 /** Asks a broker that somebody else has started, and ends it. */
 async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   const { config } = palace;
-  await expect.poll(() => findBroker(config), { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => findBroker(config)).toBeDefined();
   const client = await connectClient({ config, agent: "test", start: "never" });
   const search = async (): Promise<StatusReport["search"]> => (await client.call("palace.status", {})).search;
-  await expect.poll(async () => (await search()).modelState, { timeout: 30_000 }).not.toBe("loading");
+  await expect.poll(async () => (await search()).modelState).not.toBe("loading");
   const found = await search();
   await client.call("broker.stop", { sticky: false });
   client.close();
-  await expect.poll(() => findBroker(config), { timeout: 30_000 }).toBeUndefined();
+  await expect.poll(() => findBroker(config)).toBeUndefined();
   return found;
 }
 

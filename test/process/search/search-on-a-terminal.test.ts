@@ -1,23 +1,15 @@
 /** `palace search` shows a person at a terminal the passage of a hit, and a program all of its text. */
-import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
-
-const canPretend = ((): boolean => {
-  try {
-    return execFileSync("script", ["-qec", "true", "/dev/null"]).length >= 0;
-  } catch {
-    return false;
-  }
-})();
+import { hasTerminal, typeIn } from "../../helpers/terminal.ts";
 
 const FILLER = Array.from({ length: 60 }, (_, at) => `filler${at} of nothing`).join(" ");
 const LINES = ["Before lunch.", "After the news.", "While nobody looks."].join("\n");
 const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\n${LINES}\n\nWe roll the servers back by hand. ${FILLER}\n`;
 
-test.skipIf(!canPretend)(
+test.skipIf(!hasTerminal)(
   "a hit shows its file, its heading and the passage that matches, its words marked",
   async () => {
     await using palace = createTestPalace();
@@ -25,16 +17,8 @@ test.skipIf(!canPretend)(
     mkdirSync(join(project, "guide"), { recursive: true });
     writeFileSync(join(project, "guide/deploy.md"), DEPLOY);
     await palace.run("palace", ["mine", "docs", project, "--wing", "w"]);
-    const seen = (env: Record<string, string>): string => {
-      const command = `stty cols 70; '${process.execPath}' '${palace.executable("palace")}' search roll back a server --limit 1`;
-      const run = spawnSync("script", ["-qec", command, "/dev/null"], {
-        env: { ...palace.env, TERM: "xterm", ...env },
-        encoding: "utf8",
-        input: "",
-        timeout: 60_000,
-      });
-      return run.stdout.replaceAll("\r", "");
-    };
+    const seen = (env: Record<string, string>): string =>
+      typeIn(palace, "search roll back a server --limit 1", { columns: 70, env }).screen;
     const marked = seen({});
     const line = DEPLOY.split("\n").findIndex((one) => one.startsWith("We roll")) + 1;
     expect(marked).toMatch(new RegExp(`^.*1\\. ~/project/guide/deploy\\.md:${line} › On Fridays$`, "m"));

@@ -2,21 +2,13 @@
  * What was filed reached the terminal of `mempalace search` with the characters that turn the reading direction, and that of
  * `palace reveal` as it is: a mined page could set its title, clear it, or answer for the user. A program is given every byte.
  */
-import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
+import { hasTerminal, typeIn } from "../../helpers/terminal.ts";
 
 const STEERING = "needle \u001B]0;title\u0007 \u001B[2J \u202E turned\r\nand a second line";
 
-const canPretend = ((): boolean => {
-  try {
-    return execFileSync("script", ["-qec", "true", "/dev/null"]).length >= 0;
-  } catch {
-    return false;
-  }
-})();
-
-test.skipIf(!canPretend)("what was filed does not steer a terminal, and is whole for a program", async () => {
+test.skipIf(!hasTerminal)("what was filed does not steer a terminal, and is whole for a program", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -29,13 +21,7 @@ test.skipIf(!canPretend)("what was filed does not steer a terminal, and is whole
     ["palace", `show ${id}`],
     ["palace", "search needle"],
   ] as const) {
-    const command = `'${process.execPath}' '${palace.executable(executable)}' ${verb}`;
-    const seen = spawnSync("script", ["-qec", command, "/dev/null"], {
-      env: { ...palace.env, TERM: "dumb" },
-      encoding: "utf8",
-      input: "",
-      timeout: 60_000,
-    }).stdout;
+    const seen = typeIn(palace, verb, { executable, env: { TERM: "dumb" } }).screen;
     expect(seen).toContain("needle");
     expect(seen).toContain("and a second line");
     expect(seen.replaceAll(/\u0004|\^D/g, "")).not.toMatch(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u202E]/);
