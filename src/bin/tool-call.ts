@@ -4,7 +4,7 @@
 import { type Client, connectClient } from "../client/client.ts";
 import type { CommandCall } from "../client/spool-call.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import type { Json } from "../protocol/spec.ts";
+import type { Json, JsonObject } from "../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
 import { nearestWord } from "./terminal/nearest.ts";
 
@@ -50,4 +50,22 @@ async function callTool(client: Client, { name, args, key }: CommandCall): Promi
 export function isRefusal(value: Json): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   return value["success"] === false || typeof value["error"] === "string" || value["isError"] === true;
+}
+
+/** Returns the JSON object in `text`. Errors: CONFIG_USAGE. */
+export function readArguments(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PalaceError("CONFIG_USAGE", "the arguments are not JSON", `write them as one word: '{"key":"value"}'`, {
+      cause: error,
+    });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    "the arguments are no JSON object",
+    `write them as one word: '{"key":"value"}'`,
+  );
 }

@@ -5,8 +5,16 @@ import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../protoco
 import { findTool, type Tool } from "../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
-/** The result of a delivery; `interrupted` and `stuck` leave the remaining writes in place and in order. */
-export type Delivery = "delivered" | "interrupted" | "stuck";
+/**
+ * The result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order; `waiting` leaves
+ * single writes that the broker refuses for now while it takes the others.
+ */
+export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
+
+/** A write that the broker refused for now so often is left where it is, and the ones behind it are sent. */
+const REFUSALS_MAX = 3;
+/** When more writes than that are refused in one delivery, the cause is the palace's state and no single write. */
+const LEFT_MAX = 16;
 
 export type Message = RpcRequest & { params?: Record<string, unknown> };
 
@@ -23,13 +31,16 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 
 /**
  * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined when the connection ended.
- * A write is removed when it is acknowledged, and set aside when the broker refuses it for good.
+ * A write is removed when it is acknowledged, and set aside when the broker refuses it for good. Order holds through a
+ * palace that takes no write; a single write that it never takes does not hold back the others.
  */
 export async function deliver(
   spool: Spool,
   ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
   const seen = new Set<string>();
+  /** Refused for now in this delivery, while others behind them are tried. */
+  const left: string[] = [];
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
     for (const { name, line, atMs } of entries) {
@@ -41,14 +52,25 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker, or one with another engine, has no turns: the entry waits for one that has, and the next entries go on.
-      if (refusal === "unknown") continue;
-      if (refusal === "passing") return "stuck";
-      if (refusal === undefined) spool.remove(name);
-      else if (!spool.refuse(name, refusal.why)) return "stuck";
+      // An older broker, or one with another engine, has no turns, and another token may write: the entry waits for them, and
+      // the next entries go on.
+      if (refusal === "elsewhere") continue;
+      if (refusal === "passing") {
+        const times = (spool.refusals.get(name) ?? 0) + 1;
+        spool.refusals.set(name, times);
+        if (times <= REFUSALS_MAX || left.push(name) > LEFT_MAX) return "stuck";
+        continue;
+      }
+      spool.refusals.delete(name);
+      if (refusal === undefined) {
+        spool.remove(name);
+        // The broker takes writes, so what it refused before this one is refused for its own sake.
+        for (const one of left) spool.refusals.set(one, Number.POSITIVE_INFINITY);
+      } else if (!spool.refuse(name, refusal.why)) return "stuck";
     }
   }
-  return "delivered";
+  if (left.some((name) => spool.refusals.get(name) !== Number.POSITIVE_INFINITY)) return "stuck";
+  return left.length > 0 ? "waiting" : "delivered";
 }
 
 function dated({ params, ...message }: Message, atMs: number): Message {
@@ -56,13 +78,19 @@ function dated({ params, ...message }: Message, atMs: number): Message {
   return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs } } };
 }
 
-/** A full disk is a passing refusal; wrong arguments and a tool's own failure are not. */
-function refusalOf(response: RpcResponse, line: string): "passing" | "unknown" | { why: string } | undefined {
+/**
+ * Every state of the palace that a person can mend is a passing refusal: a full disk, a damaged ledger, a ledger of a newer
+ * version. Wrong arguments and a tool's own failure are not.
+ */
+function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
     const isUnknown = response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED";
-    if (isUnknown && parseMessage(line).method === "turn.end") return "unknown";
-    const isPassing = data.retryable === true || /^(?:STORE|PALACE)_/.test(data.code ?? "");
+    if ((isUnknown && parseMessage(line).method === "turn.end") || data.code === "BROKER_DENIED") return "elsewhere";
+    const isPassing =
+      data.retryable === true ||
+      data.code === "PROTOCOL_VERSION_MISMATCH" ||
+      /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }
   const { content } = response.result as { content?: { text?: string }[] };

@@ -369,7 +369,7 @@ export class Link {
     const delivery = await outage.deliver(outage.spool, ask).catch(() => "stuck" as const);
     this.#isStuck = delivery === "stuck" && this.#spools;
     // After a cut nobody may send another request, and the remaining writes must still be delivered.
-    if (this.#isStuck || (delivery === "interrupted" && this.#spools)) this.#lookAgain();
+    if (delivery !== "delivered" && this.#spools) this.#lookAgain();
   }
 
   async #loadOutage(): Promise<Outage> {

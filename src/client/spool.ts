@@ -14,6 +14,8 @@ import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
 export type SpoolEntry = SpooledWrite & { name: string };
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
+/** `againAtMs` is when a person had it sent again: its age counts from then. */
+type StoredWrite = SpooledWrite & { againAtMs?: number };
 
 /** Bounds of the writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
 const ENTRIES_MAX = 10_000;
@@ -45,6 +47,8 @@ export function isOutage({ code }: PalaceError): boolean {
 
 export class Spool {
   readonly folder: string;
+  /** How often a broker refused a write for now, by its name, as far as this process has seen. */
+  readonly refusals = new Map<string, number>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -98,7 +102,8 @@ export class Spool {
       const entry = readEntry(join(this.folder, name));
       if (entry === "gone") return [];
       if (entry === undefined) this.refuse(name, "it is no spooled write");
-      else if (Date.now() - entry.atMs > SPOOL_AGE_MAX_MS) this.refuse(name, "it is too old to be sent once only");
+      else if (Date.now() - (entry.againAtMs ?? entry.atMs) > SPOOL_AGE_MAX_MS)
+        this.refuse(name, "it is too old to be sent once only");
       else return [{ ...entry, name }];
       return [];
     });
@@ -151,6 +156,27 @@ export class Spool {
       const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
       return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
     });
+  }
+
+  /** Returns the refused write of that name, undefined for a file that is no spooled write. */
+  readRefused(name: string): SpooledWrite | undefined {
+    const entry = readEntry(join(this.folder, REFUSED, name));
+    return entry === "gone" ? undefined : entry;
+  }
+
+  /**
+   * Puts a refused write back among those that wait; `write` is what readRefused returned, or that mended and with a new key.
+   * A kill at any step leaves it in one of the two places. Errors: STORE_* when the files cannot be written.
+   */
+  sendAgain(name: string, write: SpooledWrite): void {
+    const aside = join(this.folder, REFUSED);
+    try {
+      writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
+      renameSync(join(aside, name), join(this.folder, name));
+      rmSync(join(aside, `${name}.why`), { force: true });
+    } catch (cause) {
+      throw unwritable(aside, cause);
+    }
   }
 
   /** When refused writes were last dropped to make room for others, epoch milliseconds; undefined: none were. */
@@ -207,14 +233,14 @@ function list(folder: string, ...suffixes: string[]): string[] {
 }
 
 /** Returns "gone" when another process has delivered it, and undefined when the file is no spooled write. */
-function readEntry(file: string): SpooledWrite | "gone" | undefined {
+function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";
   try {
-    const { schema, atMs, agent, tool, key, line } = JSON.parse(text) as Record<string, unknown>;
+    const { schema, atMs, agent, tool, key, line, againAtMs } = JSON.parse(text) as Record<string, unknown>;
     if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
     if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
-    return { atMs, agent, tool, key, line };
+    return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
   } catch {
     return undefined;
   }

@@ -155,7 +155,7 @@ export const COMMANDS = {
     subs: {
       logs: "the log of the broker",
       jobs: "long work of the broker: list, cancel",
-      spool: "writes that wait for a broker: list, replay",
+      spool: "writes that wait for a broker: list, show, replay",
     },
   },
   doctor: { group: "care", does: "check everything, and say what to do", example: "palace doctor --fix" },

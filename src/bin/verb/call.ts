@@ -1,10 +1,9 @@
 /** `palace call TOOL [JSON|-]`: calls one MCP tool from the command line. */
 import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../platform/ids.ts";
-import { PalaceError } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { callOrSpool, isRefusal } from "../tool-call.ts";
+import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
 import { defineVerb } from "../verb.ts";
 
 /** Exit code when the tool refused; a call that could not be made has its error's own exit code. */
@@ -34,21 +33,4 @@ Exit code 1 if the tool reports failure (success false, or an error); its answer
 
 function fullName(tool: string): string {
   return tool.startsWith(TOOL_PREFIX) || findTool(tool) !== undefined ? tool : TOOL_PREFIX + tool;
-}
-
-function readArguments(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new PalaceError("CONFIG_USAGE", "the arguments are not JSON", `write them as one word: '{"key":"value"}'`, {
-      cause: error,
-    });
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    "the arguments are no JSON object",
-    `write them as one word: '{"key":"value"}'`,
-  );
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
+import { Spool } from "../../../src/client/spool.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -125,6 +126,76 @@ test("what a tool refuses by its arguments is refused in an outage too, in the b
   for (const [index, call] of wrong.entries()) expect(await ask(call), JSON.stringify(call)).toEqual(answers[index]);
   expect(files(palace)).toEqual([]);
   expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
+});
+
+test("writes that meet a ledger of a newer version wait, also beside a broker, and come when the version is back", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["start"]);
+  const shim = await palace.shim();
+  await shim.call("mempalace_add_drawer", note(0));
+  await palace.run("palace", ["stop"]);
+  for (let index = 1; index < 4; index++)
+    expect(await shim.call("mempalace_add_drawer", note(index))).toMatchObject({ spooled: true });
+  const ofVersion = (change: number): void => {
+    const ledger = new Database(palace.config.paths.ledgerFile);
+    const version = ledger.pragma("user_version", { simple: true }) as number;
+    ledger.pragma(`user_version = ${version + change}`);
+    ledger.close();
+  };
+  ofVersion(1);
+  await palace.run("palace", ["start"]);
+  const replayed = await palace.run("palace", ["status", "spool", "replay"]);
+  expect(replayed.code).not.toBe(0);
+  expect(files(palace)).toHaveLength(3);
+  expect((await palace.run("palace", ["status", "spool", "list"])).stdout).not.toContain("refused");
+  expect(await shim.call("mempalace_add_drawer", note(4))).toMatchObject({ spooled: true });
+
+  await palace.run("palace", ["stop"]);
+  ofVersion(-1);
+  await palace.run("palace", ["start"]);
+  await expect.poll(() => files(palace)).toEqual([]);
+  expect(await contents(palace)).toEqual(Array.from({ length: 5 }, (_, index) => note(index)["content"]));
+  await shim.close();
+});
+
+test("a refused write is shown, mended and sent again by one verb, with what was wrong said each time", async () => {
+  await using palace = createTestPalace();
+  await palace.run("palace", ["start"]);
+  await palace.run("palace", ["stop"]);
+  // What a tool refuses is refused in the outage too, so the file is of a client that did not check.
+  const params = { name: "mempalace_delete_drawer", arguments: { drawer_id: "nowhere" } };
+  const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const { spoolDir } = palace.config.paths;
+  for (const key of ["one", "two"])
+    new Spool(spoolDir).append({ atMs: Date.now(), agent: "old", tool: params.name, key, line });
+  await palace.run("palace", ["start"]);
+  const spool = (...args: string[]): ReturnType<TestPalace["run"]> =>
+    palace.run("palace", ["status", "spool", ...args]);
+  const listed = JSON.parse((await spool("--json")).stdout) as { refused: { name: string; why: string }[] };
+  expect(listed.refused).toHaveLength(2);
+  const [one, two] = listed.refused.map(({ name }) => name) as [string, string];
+  const shown = await spool("show", one);
+  expect(shown.stdout).toContain('"drawer_id": "nowhere"');
+  expect(shown.stdout).toContain(listed.refused[0]?.why);
+
+  const { drawer_id } = JSON.parse(
+    (await palace.run("palace", ["call", "add_drawer", JSON.stringify(note(1)), "--json"])).stdout,
+  ) as { drawer_id: string };
+  for (const wrong of [
+    ["show", "x"],
+    ["replay", one, "[]"],
+    ["replay", one.slice(0, 2)],
+    ["replay", "refused", "{}"],
+  ])
+    expect(await spool(...wrong)).toMatchObject({ code: 2 });
+  const unmended = await spool("replay", one);
+  expect(unmended, unmended.stderr).toMatchObject({ code: 7 });
+  expect(unmended.stdout).toContain("0 delivered, 1 refused, 0 still waiting");
+  expect(await spool("replay", one, JSON.stringify({ drawer_id }))).toMatchObject({ code: 0 });
+  expect(await contents(palace)).toEqual([]);
+  expect(await spool("replay", "refused")).toMatchObject({ code: 7 });
+  expect((await spool("list")).stdout).toContain(two);
+  expect((await spool("list")).stdout).not.toContain(one);
 });
 
 test("a note that was kept is dated by when it was made, not by its delivery", async () => {

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
-import { RPC, type RpcRequest, type RpcResponse } from "../../../src/protocol/spec.ts";
+import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../../src/protocol/spec.ts";
 
 let folder: string;
 let spool: Spool;
@@ -97,22 +97,75 @@ test("an end of a turn lies where no older client looks, and waits while a broke
   expect(spool.refused()).toEqual([]);
 });
 
-test("a refusal that passes keeps everything in its order; one for good is put aside with its reason", async () => {
-  for (let index = 0; index < 3; index++) spool.append(write(index));
-  const refuse = (message: RpcRequest, code: string, retryable: boolean): RpcResponse => ({
-    jsonrpc: "2.0",
-    id: message.id ?? null,
-    error: { code: -32000, message: `no: ${code}`, data: { code, hint: "", retryable } },
+const refuse = (message: RpcRequest, code: string): RpcResponse => ({
+  jsonrpc: "2.0",
+  id: message.id ?? null,
+  error: { code: -32000, message: `no: ${code}`, data: { code, hint: "", retryable: code === "BROKER_BUSY" } },
+});
+
+test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSION_MISMATCH", "BROKER_BUSY"])(
+  "a palace that takes no write for now (%s) leaves all of them, in order, however often they are sent",
+  async (code) => {
+    for (let index = 0; index < 5; index++) spool.append(write(index));
+    for (let time = 0; time < 40; time++)
+      expect(await deliver(spool, async (message) => refuse(message, code))).toBe("stuck");
+    const asked: unknown[] = [];
+    const ask = async (message: RpcRequest): Promise<RpcResponse> => {
+      asked.push(content(message));
+      return filed(message);
+    };
+    expect(await deliver(spool, ask)).toBe("delivered");
+    expect(asked).toEqual(["c0", "c1", "c2", "c3", "c4"]);
+    expect(spool.refused()).toEqual([]);
+  },
+);
+
+test("one write that a broker never takes keeps its place and does not hold back those behind it", async () => {
+  for (let index = 0; index < 4; index++) spool.append(write(index));
+  const asked: unknown[] = [];
+  const ask = async (message: RpcRequest): Promise<RpcResponse> => {
+    asked.push(content(message));
+    return content(message) === "c1" ? refuse(message, "STORE_CORRUPT") : filed(message);
+  };
+  // A refusal may pass, so the order holds at first.
+  for (let time = 0; time < 3; time++) expect(await deliver(spool, ask)).toBe("stuck");
+  expect(asked).not.toContain("c2");
+  expect(await deliver(spool, ask)).toBe("waiting");
+  expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
+  // It is known now that only this write is refused, so later ones need not wait for it.
+  expect(await deliver(spool, ask)).toBe("waiting");
+  expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
+  expect(spool.isEmpty).toBe(true);
+});
+
+test("what another token may write waits for it, without holding back the rest; wrong arguments are put aside", async () => {
+  for (let index = 0; index < 4; index++) spool.append(write(index));
+  const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
+  const delivery = await deliver(spool, async (message) => {
+    const code = codes[String(content(message))];
+    return code === undefined ? filed(message) : refuse(message, code);
   });
-  expect(await deliver(spool, async (message) => refuse(message, "STORE_DISK_FULL", false))).toBe("stuck");
-  expect(await deliver(spool, async (message) => refuse(message, "BROKER_BUSY", true))).toBe("stuck");
-  expect(spool.entries().length).toBe(3);
-  const delivery = await deliver(spool, async (message) =>
-    content(message) === "c1" ? refuse(message, "BROKER_DENIED", false) : filed(message),
-  );
   expect(delivery).toBe("delivered");
+  expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
+  expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: PROTOCOL_BAD_PARAMS" }]);
+});
+
+test("what was refused is sent again when a person says so, however old it is by then", async () => {
+  spool.append(write(1, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }));
   expect(spool.entries()).toEqual([]);
-  expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: BROKER_DENIED" }]);
+  const name = spool.refused()[0]?.name ?? "";
+  const refused = spool.readRefused(name);
+  expect(refused).toMatchObject({ key: "key-1" });
+  if (refused !== undefined) spool.sendAgain(name, refused);
+  expect(spool.refused()).toEqual([]);
+  expect(readdirSync(join(spool.folder, "refused"))).toEqual([]);
+  const dates: unknown[] = [];
+  const ask = async (message: RpcRequest): Promise<RpcResponse> => {
+    dates.push((message.params as { _meta: Record<string, unknown> })._meta[WRITTEN_META]);
+    return filed(message);
+  };
+  expect(await deliver(spool, ask)).toBe("delivered");
+  expect(dates).toEqual([refused?.atMs]);
 });
 
 test.each([
