@@ -79,8 +79,8 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 }
 
 /**
- * Every state of the palace that a person can mend is a passing refusal: a full disk, a damaged ledger, a ledger of a newer
- * version. Wrong arguments and a tool's own failure are not.
+ * Returns why the broker refused. "passing" is a state of the palace that a person can change: a full disk, a damaged ledger,
+ * a ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {

@@ -158,15 +158,15 @@ export class Spool {
     });
   }
 
-  /** Returns the refused write of that name, undefined for a file that is no spooled write. */
+  /** Returns the refused write of that name; undefined for a file of another kind. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     return entry === "gone" ? undefined : entry;
   }
 
   /**
-   * Puts a refused write back among those that wait; `write` is what readRefused returned, or that mended and with a new key.
-   * A kill at any step leaves it in one of the two places. Errors: STORE_* when the files cannot be written.
+   * Moves a refused write back to the waiting ones, with `write` as its new content. A kill at any step leaves it in one of the
+   * two places. Errors: STORE_* when the files cannot be written.
    */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
@@ -232,7 +232,7 @@ function list(folder: string, ...suffixes: string[]): string[] {
   }
 }
 
-/** Returns "gone" when another process has delivered it, and undefined when the file is no spooled write. */
+/** Returns "gone" when another process has delivered it, and undefined for a file of another kind. */
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";

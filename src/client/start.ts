@@ -89,6 +89,21 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   }
 }
 
+/**
+ * Waits until the broker has opened its palace: its door answers before that. Errors: the one that the palace cannot be
+ * opened with.
+ */
+export async function untilOpen<T extends Pick<Ensured, "health">>(config: Config, found: T): Promise<T> {
+  let { health } = found;
+  for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    health = (await findBroker(config))?.health ?? health;
+    if (health.status !== "opening") break;
+  }
+  const { error } = health;
+  if (health.status !== "failed" || error === undefined) return { ...found, health };
+  throw new PalaceError(error.code, error.message, error.hint);
+}
+
 /** Does what ensureBroker does, over this container's bridge, and starts its resident if needed. */
 async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
   const deadline = performance.now() + START_TIMEOUT_MS;

@@ -1,9 +1,11 @@
 /**
  * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
  */
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
+import { faultPoint } from "../platform/fault.ts";
+import { syncPath } from "../platform/folders.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
 
@@ -12,17 +14,16 @@ export type LedgerDatabase = Database.Database;
 const READ_CACHE_KIB = 32 * 1024;
 const WRITE_CACHE_KIB = 64 * 1024;
 
+const RESTORE_HINT =
+  "palace backup restore FILE puts a backup in its place; to keep it for rescue, name another palace with --palace DIR";
+
 /**
- * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL;
- * a damaged file is left exactly as it is.
+ * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL,
+ * PROTOCOL_VERSION_MISMATCH; a damaged file is left exactly as it is.
  */
 export function openForWriting(file: string): LedgerDatabase {
   return translated("open the ledger", file, () => {
-    if (!existsSync(file)) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.
-      closeSync(openSync(file, "a", 0o600));
-    }
+    if (!existsSync(file)) make(file);
     const database = new Database(file);
     try {
       prepare(database, file);
@@ -44,21 +45,47 @@ export function openForReading(file: string): LedgerDatabase {
   });
 }
 
+/**
+ * Makes an empty ledger beside its place and moves it there whole, so a file in that place is never one that was only
+ * begun. Errors: STORE_CORRUPT when the log of a lost ledger is there, which SQLite would write into the new one.
+ */
+function make(file: string): void {
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    throw new PalaceError("STORE_CORRUPT", `${file} is gone, and its log ${file}-wal is still there`, RESTORE_HINT);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const begun = `${file}.new`;
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
+  // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.
+  closeSync(openSync(begun, "a", 0o600));
+  const database = new Database(begun);
+  try {
+    // SQLite frees pages step by step only if this is set before anything is in the file
+    // (sqlite.org/pragma.html#pragma_auto_vacuum).
+    database.pragma("auto_vacuum = INCREMENTAL");
+    database.transaction(() => {
+      database.pragma(`application_id = ${APPLICATION_ID}`);
+      database.exec(SCHEMA);
+      database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    })();
+  } finally {
+    database.close();
+  }
+  syncPath(begun);
+  faultPoint("ledger.before-place");
+  renameSync(begun, file);
+  syncPath(dirname(file));
+}
+
 function prepare(database: LedgerDatabase, file: string): void {
-  // A process that was killed while it made the file leaves one page and no table.
-  const fresh =
-    database.pragma("user_version", { simple: true }) === 0 &&
-    database.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
-  if (!fresh && database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
+  if (statSync(file).size === 0)
+    throw new PalaceError("STORE_CORRUPT", `${file} is empty, and no palace begins in its place`, RESTORE_HINT);
+  if (database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
     throw new PalaceError(
       "STORE_CORRUPT",
       `${file} is not a palace ledger`,
       "move the file away, or name another palace with --palace DIR",
     );
   }
-  // SQLite frees pages step by step only if this is set before anything is in the file
-  // (sqlite.org/pragma.html#pragma_auto_vacuum).
-  if (fresh) database.pragma("auto_vacuum = INCREMENTAL");
   database.pragma("journal_mode = WAL");
   // SQLite itself syncs the log only before it overwrites it and before a checkpoint; the writer syncs after each of
   // its commits, as an acknowledgement needs (Source: sqlite.org/pragma.html#pragma_synchronous). The setting holds for
@@ -67,14 +94,6 @@ function prepare(database: LedgerDatabase, file: string): void {
   database.pragma("foreign_keys = OFF");
   database.pragma("temp_store = MEMORY");
   database.pragma(`cache_size = -${WRITE_CACHE_KIB}`);
-  if (fresh) {
-    database.transaction(() => {
-      database.pragma(`application_id = ${APPLICATION_ID}`);
-      database.exec(SCHEMA);
-      database.pragma(`user_version = ${SCHEMA_VERSION}`);
-    })();
-    return;
-  }
   const version = database.pragma("user_version", { simple: true }) as number;
   if (version > SCHEMA_VERSION) {
     throw new PalaceError(
@@ -96,12 +115,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
   [
     /^SQLITE_(CORRUPT|NOTADB|FORMAT)/,
     (file, cause) =>
-      new PalaceError(
-        "STORE_CORRUPT",
-        `${file} is damaged; it was left as it is`,
-        "put a backup in its place and run `palace restart`, or keep it for rescue and name another palace with --palace DIR",
-        { cause },
-      ),
+      new PalaceError("STORE_CORRUPT", `${file} is damaged; it was left as it is`, RESTORE_HINT, { cause }),
   ],
   [
     /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,

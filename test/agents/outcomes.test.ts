@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** What was kept of that mark's exchange. */
+/** Returns the stored exchange of that mark. */
 async function exchangeOf(mark: string): Promise<string> {
   return (await talk.exchangesOf(mark))[0] ?? "";
 }

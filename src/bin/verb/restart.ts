@@ -1,9 +1,7 @@
 /** `palace restart`: ends the broker, if one runs, and starts a new one. Agents notice a delay. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
 import { readTokens } from "../../broker/door/tokens.ts";
-import { findBroker } from "../../client/discover.ts";
-import { clearStop, ensureBroker } from "../../client/start.ts";
+import { clearStop, ensureBroker, untilOpen } from "../../client/start.ts";
 import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { assertSettings } from "../../config/settings.ts";
@@ -11,9 +9,6 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
 import { defineVerb } from "../verb.ts";
-
-const OPEN_MAX_MS = 30_000;
-const POLL_MS = 50;
 
 export const verb = defineVerb({
   usage: `palace restart
@@ -51,15 +46,6 @@ export async function restartBroker(config: Config): Promise<Restarted> {
     throw stopped ? withoutBroker(error) : error;
   });
   return { stopped, ...(await untilOpen(config, found)) };
-}
-
-/** The broker's door answers before the palace is open, so the command waits for that too. */
-async function untilOpen(config: Config, { endpoint, health }: Found): Promise<Found> {
-  for (let waitedMs = 0; waitedMs < OPEN_MAX_MS; waitedMs += POLL_MS) {
-    if ((await findBroker(config))?.health.status !== "opening") break;
-    await sleep(POLL_MS);
-  }
-  return { endpoint, health };
 }
 
 /** The old broker has ended and no new one runs, which the error must say as well. */

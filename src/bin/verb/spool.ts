@@ -77,7 +77,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Errors: CONFIG_BAD_VALUE for a file that is no spooled write. */
+/** Errors: CONFIG_BAD_VALUE for a file of another kind. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
@@ -106,7 +106,7 @@ function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   }
 }
 
-/** Returns the write with other arguments. It gets a new key, because a key stands for one call with one set of arguments. */
+/** Returns the write with other arguments and a new idempotency key: the broker refuses a known key with other arguments. */
 function mended(write: SpooledWrite, args: object): SpooledWrite {
   const { params, ...message } = parseMessage(write.line);
   if (message.method !== "tools/call")

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
-import { clearStop, ensureBroker, spawnBroker } from "../../client/start.ts";
+import { clearStop, ensureBroker, spawnBroker, untilOpen } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { readFailed, vanishedPalace } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -29,7 +29,8 @@ Starts the broker if none is running, and lets agents start it again by themselv
     const box = brokerBox(config);
     const isStarting = box !== undefined && !(await isBoxRunning(box));
     if (isStarting) await askDocker(box, ["start", box.container]);
-    const { endpoint, health, ...found } = await (box === undefined ? ensureBroker(config) : untilServed(config));
+    const served = await (box === undefined ? ensureBroker(config) : untilServed(config));
+    const { endpoint, health, ...found } = await untilOpen(config, served);
     const started = isStarting || found.started;
     // Connecting delivers what agents wrote without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)

@@ -172,7 +172,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     process.kill(master, "SIGSTOP");
     try {
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
-      // A machine that stands still for seconds may have the first write kept, and none after it.
+      // A machine that stands still for seconds may spool the first write. The next call then delivers that write.
       await expect
         .poll(async () => JSON.parse((await box.run("palace", write)).stdout) as unknown)
         .toMatchObject({ drawer_id: expect.any(String) as string });

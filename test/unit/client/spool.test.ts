@@ -150,7 +150,7 @@ test("what another token may write waits for it, without holding back the rest; 
   expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: PROTOCOL_BAD_PARAMS" }]);
 });
 
-test("what was refused is sent again when a person says so, however old it is by then", async () => {
+test("a refused write is sent again on request, also after more than 29 days", async () => {
   spool.append(write(1, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }));
   expect(spool.entries()).toEqual([]);
   const name = spool.refused()[0]?.name ?? "";

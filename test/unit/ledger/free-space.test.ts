@@ -75,7 +75,8 @@ it("gives free pages back in quiet moments, and keeps some for the writes to com
 });
 
 it("a ledger that never gave pages back does so after it was written anew, and holds no free one then", () => {
-  new Database(file).exec("PRAGMA auto_vacuum = NONE; CREATE TABLE made_before (a); DROP TABLE made_before").close();
+  new LedgerWriter(file, applyWrite).close();
+  new Database(file).exec("PRAGMA auto_vacuum = NONE; VACUUM").close();
   fill();
   empty();
   restQuietly();
