@@ -1,7 +1,7 @@
 /**
  * Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
@@ -58,6 +58,23 @@ export function countIn(folder: string): Counts {
   } finally {
     ledger.close();
   }
+}
+
+/** Reads a file of agents' events through. Errors: STORE_CORRUPT; SQLite's when the file cannot be opened. */
+export function assertEvents(file: string): void {
+  // Opening a pipe would wait for a writer.
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    if (isFile) return void countEvents(file);
+  } catch (error) {
+    const code = String(((error as Error).cause as { code?: unknown } | undefined)?.code ?? "SQLITE_CORRUPT");
+    if (!/^SQLITE_(?:CORRUPT|NOTADB|FORMAT)/.test(code)) throw (error as Error).cause;
+  }
+  throw new PalaceError(
+    "STORE_CORRUPT",
+    isFile ? "the file of the agents' events is damaged" : "it is no file",
+    "palace backup restore FILE puts a backup in its place; to begin with no events, stop the broker and move the file away",
+  );
 }
 
 function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "artifacts"> {

@@ -6,7 +6,7 @@ import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { assertTarget } from "./target.ts";
 import { type ListedBackup, noteBackup } from "./known-backups.ts";
-import type { Counts } from "./manifest.ts";
+import type { Counts, UnreadFile } from "./manifest.ts";
 import { packArchive, writeWhole } from "./pack.ts";
 import { encrypted } from "./secret.ts";
 import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
@@ -30,6 +30,7 @@ export type MakeReport = {
   journalSeq: number;
   counts: Counts;
   leftOut: string[];
+  unreadable: UnreadFile[];
 };
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
@@ -50,10 +51,10 @@ export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeRe
     const archive = packArchive(draft, body, (count) => steps.step("writing the archive", (done += count), total));
     const file = input.file ?? `${draft}.tar`;
     const bytes = await writeWhole(file, passphrase === undefined ? archive : await encrypted(archive, passphrase));
-    const { madeAtMs, journalSeq, counts, leftOut } = body;
+    const { madeAtMs, journalSeq, counts, leftOut, unreadable = [] } = body;
     noteBackup(source.home, { ...input.note, bytes, madeAtMs, journalSeq });
     faultPoint("backup.after-note");
-    return { file, bytes, madeAtMs, journalSeq, counts, leftOut };
+    return { file, bytes, madeAtMs, journalSeq, counts, leftOut, unreadable };
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }

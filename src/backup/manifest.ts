@@ -29,6 +29,9 @@ export type Counts = {
   artifacts: number;
 };
 
+/** `why` is one sentence that names the cause. */
+export type UnreadFile = { name: string; why: string };
+
 export type Manifest = {
   kind: "palace-devbox backup";
   schema: number;
@@ -41,6 +44,8 @@ export type Manifest = {
   counts: Counts;
   /** Collections of the public palace that the ledger cannot rebuild, and that a backup leaves out. */
   leftOut: string[];
+  /** Files beside the ledger that could not be read and are not in the backup; absent in backups of older versions. */
+  unreadable?: UnreadFile[];
   files: BackedUpFile[];
 };
 
@@ -82,14 +87,19 @@ export function damaged(why: string, cause?: unknown): PalaceError {
 }
 
 function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {
-  const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, files } = value;
+  const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, unreadable = [], files } = value;
   if (typeof version !== "string" || ![madeAtMs, ledgerSchema, journalSeq].every(isCount)) return false;
   if ((madeAtMs as number) > TIME_MAX_MS) return false;
   if (!isRecord(counts) || !Object.values(counts).every(isCount)) return false;
   if (!Array.isArray(leftOut) || !leftOut.every((name) => typeof name === "string")) return false;
+  if (!Array.isArray(unreadable) || !unreadable.every(isUnreadFile)) return false;
   if (!Array.isArray(files) || files.length === 0 || !files.every(isFile)) return false;
   const names = files.map(({ name }) => name);
   return new Set(names).size === names.length && names[0] === LEDGER;
+}
+
+function isUnreadFile(value: unknown): value is UnreadFile {
+  return isRecord(value) && typeof value["name"] === "string" && typeof value["why"] === "string";
 }
 
 function isFile(value: unknown): value is BackedUpFile {

@@ -4,15 +4,16 @@
  * the broker that opens it. Runs on the backup's thread.
  */
 import { createHash } from "node:crypto";
-import { copyFileSync, createReadStream, existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../platform/fault.ts";
 import type { Steps } from "../platform/steps.ts";
 import { VERSION } from "../platform/version.ts";
-import { lookInto } from "./look.ts";
+import { PalaceError } from "../protocol/errors.ts";
+import { assertEvents, lookInto } from "./look.ts";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
-import { type BackedUpFile, type ManifestBody } from "./manifest.ts";
+import { type BackedUpFile, type ManifestBody, type UnreadFile } from "./manifest.ts";
 import { CONFIG, namesNoPlace } from "./config-place.ts";
 
 export type SnapshotSource = {
@@ -29,23 +30,42 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Copies a whole file in one step: a step-wise copy starts again after each write, perhaps for ever. */
 const ALL_PAGES = 2 ** 30;
 
-/** Fills an empty folder. Errors: STORE_CORRUPT, SQLite's, the file system's, BROKER_CANCELLED. */
+/**
+ * Fills an empty folder. A file beside the ledger that cannot be read is named and left out. Errors: STORE_CORRUPT for the
+ * ledger, SQLite's, the file system's, BROKER_CANCELLED.
+ */
 export async function takeSnapshot(source: SnapshotSource, folder: string, steps: Steps): Promise<ManifestBody> {
   const madeAtMs = Date.now();
   await steps.step("copying the ledger", 0, 0);
   copyLedger(source.ledgerFile, join(folder, LEDGER));
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
-  await copyEvents(join(source.palaceDir, EVENTS), join(folder, EVENTS));
-  copyIfThere(join(source.home, TOKENS), join(folder, TOKENS));
-  if (source.settingsDir === source.home) for (const name of SETTINGS_FILES) copySettings(source.home, folder, name);
+  const unreadable: UnreadFile[] = [];
+  /** A full disk stops the backup; a file that is damaged or closed to this user does not. */
+  const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
+    const [from, to] = [join(home, name), join(folder, name)];
+    if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
+    try {
+      // Opening a pipe would wait for a writer.
+      if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is no file", "");
+      await copy(from, to);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      rmSync(to, { force: true });
+      unreadable.push({ name, why: `${from}: ${(error as Error).message}` });
+    }
+  };
+  await part(source.palaceDir, EVENTS, copyEvents);
+  await part(source.home, TOKENS, copyFileSync);
+  if (source.settingsDir === source.home)
+    for (const name of SETTINGS_FILES) await part(source.home, name, copySettings);
   await steps.step("reading the copy through", 0, 0);
   const look = lookInto(folder);
   const names = [LEDGER, EVENTS, TOKENS, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
   const files: BackedUpFile[] = [];
   for (const name of names) files.push(await describe(folder, name));
   faultPoint("backup.after-snapshot");
-  return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), files };
+  return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
 }
 
 /** A single statement reads one moment of the ledger, and writers do not wait for it. */
@@ -63,13 +83,13 @@ function copyLedger(file: string, copy: string): void {
  * vacuum would change.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
-  if (!existsSync(file)) return;
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     await events.backup(copy, { progress: () => ALL_PAGES });
   } finally {
     events.close();
   }
+  assertEvents(copy);
   const written = new Database(copy);
   try {
     // This mode leaves a single file.
@@ -79,13 +99,16 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   }
 }
 
-/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
-function copySettings(home: string, folder: string, name: string): void {
-  if (name !== CONFIG || namesNoPlace(join(home, name))) copyIfThere(join(home, name), join(folder, name));
+const UNREADABLE =
+  /^(?:STORE_CORRUPT|SQLITE_(?:CORRUPT|NOTADB|FORMAT|CANTOPEN|PERM|IOERR_READ)|E(?:ACCES|PERM|IO|ISDIR|LOOP|NOENT))/;
+
+function isUnreadable(error: unknown): boolean {
+  return UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""));
 }
 
-function copyIfThere(from: string, to: string): void {
-  if (statSync(from, { throwIfNoEntry: false })?.isFile() === true) copyFileSync(from, to);
+/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
+function copySettings(from: string, to: string): void {
+  if (basename(from) !== CONFIG || namesNoPlace(from)) copyFileSync(from, to);
 }
 
 async function describe(folder: string, name: string): Promise<BackedUpFile> {

@@ -3,6 +3,7 @@
  * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../client/client.ts";
 import { findBroker } from "../../client/discover.ts";
@@ -28,6 +29,8 @@ import { brokerBox } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
 import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
+import { EVENTS } from "../../backup/contents.ts";
+import { assertEvents } from "../../backup/look.ts";
 import { checkBackups } from "./backup-health.ts";
 import { describeClosets } from "./closets.ts";
 import { describeGraph } from "./graph.ts";
@@ -53,6 +56,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
     ...checkSettings(config),
     checkStop(config),
     checkSpool(config),
+    ...checkEvents(config),
     ...(await checkOneMemory(config)),
     ...checkAgents(config),
     checkBackups(config),
@@ -216,6 +220,20 @@ function checkSpool({ paths }: Config): Check {
     );
   if (waiting === 0) return ok("spool", "nothing waits");
   return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
+}
+
+/** Only where this machine has the palace. The ledger's line comes from the broker. */
+function checkEvents({ paths }: Config): Check[] {
+  const file = join(paths.palaceDir, EVENTS);
+  if (!existsSync(file)) return [];
+  try {
+    assertEvents(file);
+    return [ok("events", `${file} is whole`)];
+  } catch (error) {
+    // A read-only folder, say; the broker's own calls tell more.
+    if (!(error instanceof PalaceError)) return [];
+    return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
+  }
 }
 
 function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {

@@ -7,7 +7,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural } from "../terminal/output.ts";
 
 /** A checked backup, as `--json` describes it. */
-export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "counts" | "leftOut"> & {
+export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "counts" | "leftOut" | "unreadable"> & {
   file: string;
   bytes: number;
   encrypted: boolean;
@@ -19,9 +19,9 @@ export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "cou
 export type Standing = { before: NonNullable<ReturnType<typeof glance>> | null; there: string[] };
 
 export function described(file: string, { manifest, bytes, isEncrypted }: Staged): Coming {
-  const { version, madeAtMs, journalSeq, counts, leftOut, files } = manifest;
+  const { version, madeAtMs, journalSeq, counts, leftOut, unreadable = [], files } = manifest;
   const tokens = files.some(({ name }) => name === TOKENS);
-  return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, tokens };
+  return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, unreadable, tokens };
 }
 
 /** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE when the user cannot be asked. */
@@ -31,7 +31,7 @@ export async function isWanted({ before, there }: Standing, yes: boolean | undef
 }
 
 export function preview(
-  { counts, journalSeq, madeAtMs, version, leftOut, tokens }: Coming,
+  { counts, journalSeq, madeAtMs, version, leftOut, unreadable = [], tokens }: Coming,
   { before, there, withTokens }: Standing & { withTokens: boolean },
   out: Output,
 ): void {
@@ -46,6 +46,8 @@ export function preview(
     ],
   ]);
   if (leftOut.length > 0) out.notice(`not in the backup: the palace's collection ${leftOut.join(", ")}`);
+  for (const { name, why } of unreadable)
+    out.notice(`not in the backup: ${name}, which could not be read when it was made: ${why}`);
   if (tokens)
     out.notice(
       withTokens

@@ -58,7 +58,7 @@ function goalOf({ paths, backup }: Config, given: string | undefined, isEncrypte
 }
 
 function print(
-  { file, bytes, counts, leftOut, encrypted, unsettled, journalSeq }: BackupResult,
+  { file, bytes, counts, leftOut, unreadable = [], encrypted, unsettled, journalSeq }: BackupResult,
   isPipe: boolean,
   out: Output,
 ): void {
@@ -73,5 +73,6 @@ function print(
   if (unsettled !== null) out.notice(`${unsettled}; those that are not here yet are not in it`);
   if (leftOut.length > 0)
     out.notice(`not in it: the palace's collection ${leftOut.join(", ")}; palace export DIR has it`);
+  for (const { name, why } of unreadable) out.notice(`not in it: ${name}, which cannot be read: ${why}`);
   if (!isPipe) out.text(out.spelled(`Read it through: palace backup verify ${file}`));
 }

@@ -46,15 +46,28 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
         { onStop: () => progress.end() },
       );
       progress.end();
-      const { version, madeAtMs, journalSeq, counts, leftOut } = manifest;
+      const { version, madeAtMs, journalSeq, counts, leftOut, unreadable = [] } = manifest;
       if (out.isJson)
-        out.document({ ok: true, file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut });
+        out.document({
+          ok: true,
+          file,
+          bytes,
+          encrypted: isEncrypted,
+          version,
+          madeAtMs,
+          journalSeq,
+          counts,
+          leftOut,
+          unreadable,
+        });
       else {
         out.text(`Whole: ${file} (${formatBytes(bytes)}${isEncrypted ? ", encrypted" : ""})`);
         out.text(
           `  made ${new Date(madeAtMs).toISOString()} by ${version}, up to write ${journalSeq}: ${plural(counts.drawers, "drawer")}, ` +
             `${plural(counts.facts, "fact")}, ${plural(counts.links, "link")}, ${plural(counts.events, "event")}`,
         );
+        for (const { name, why } of unreadable)
+          out.notice(`not in it: ${name}, which could not be read when it was made: ${why}`);
       }
       return 0;
     } catch (error) {

@@ -1,4 +1,5 @@
 /** `palace backup` and `palace backup restore` through a real broker: under writes, after everything is gone, killed at every step. */
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -6,6 +7,64 @@ import { expect, it } from "vitest";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 
 type Rows = { drawers: string[]; facts: number; links: number; events: number };
+
+it.each([
+  [
+    "the agents' events, with bytes of another kind in it",
+    "logstream.sqlite3",
+    (file: string) => writeFileSync(file, "x".repeat(8192)),
+  ],
+  ["the agents' events, with a page overwritten", "logstream.sqlite3", (file: string) => tear(file)],
+  ["the agents' events, a pipe in its place", "logstream.sqlite3", (file: string) => makePipe(file)],
+  ["the tokens, a folder in its place", "tokens.json", (file: string) => mkdirSync(file)],
+])(
+  "a damaged file beside the ledger (%s) is named and left out of a backup, which holds the rest",
+  async (_what, name, damage) => {
+    await using palace = createTestPalace();
+    await fill(palace, 3);
+    await palace.run("palace", ["logstream", "append", "--from", "ada", "--body", "hello", "--type", "note"]);
+    await palace.run("palace", ["stop"]);
+    const { home, palaceDir } = palace.config.paths;
+    const damaged = join(name === "tokens.json" ? home : palaceDir, name);
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(damaged + suffix, { recursive: true, force: true });
+    mkdirSync(palaceDir, { recursive: true });
+    damage(damaged);
+    await palace.run("palace", ["start"]);
+    const file = join(palace.home, "b.tar");
+    const made = await palace.run("palace", ["backup", file]);
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    expect(made.stdout).toContain("3 drawers");
+    const verified = JSON.parse((await palace.run("palace", ["verify", file, "--json"])).stdout) as { counts: object };
+    expect(verified).toMatchObject({ ok: true, counts: { drawers: 3 } });
+    expect(made.stderr).toContain(`not in it: ${name}`);
+    if (name === "tokens.json") return;
+    expect(verified).toMatchObject({
+      counts: { events: 0 },
+      unreadable: [{ name, why: expect.stringContaining(damaged) as string }],
+    });
+    expect((await palace.run("palace", ["doctor"])).stdout).toMatch(
+      /FAIL\s+events\s.*logstream\.sqlite3: .*backups leave it out/,
+    );
+    const restored = await palace.run("palace", ["restore", file, "--yes"]);
+    expect(restored, restored.stderr).toMatchObject({ code: 0 });
+    expect(restored.stderr).toContain(`not in the backup: ${name}`);
+    expect(rowsOf(palace).drawers).toHaveLength(3);
+  },
+);
+
+/** Overwrites the second half of a file, whose first pages stay readable. */
+function tear(file: string): void {
+  const events = new Database(file);
+  events.exec("CREATE TABLE events (body); CREATE TABLE artifacts (body)");
+  for (let row = 0; row < 100; row++) events.prepare("INSERT INTO events VALUES (?)").run("long".repeat(500));
+  events.close();
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill("x", bytes.length / 2));
+}
+
+function makePipe(file: string): void {
+  execFileSync("mkfifo", [file]);
+}
 
 it("facts, links and events are put back after everything of a palace was destroyed, and stand in MemPalace's own files again", async () => {
   await using palace = createTestPalace();
