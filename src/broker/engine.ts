@@ -55,5 +55,5 @@ export type Engine = {
 /** The parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
-  stop: (options: { sticky: boolean }) => void;
+  stop: () => void;
 };

@@ -68,7 +68,7 @@ async function endBroker(config: Config): Promise<boolean> {
   if (found === undefined) return false;
   try {
     const client = await connectClient({ config, agent: "palace stop", start: "never" });
-    await client.call("broker.stop", { sticky: false }).finally(() => client.close());
+    await client.call("broker.stop", {}).finally(() => client.close());
   } catch (error) {
     // It may have seen the mark itself and be gone already.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;

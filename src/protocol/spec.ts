@@ -335,7 +335,7 @@ export type Methods = {
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Administration. Merges a part of another memory; the journal holds a digest of it alone. */
   "memory.import": { params: ImportPart; result: MergeReport };
-  "broker.stop": { params: { sticky: boolean }; result: { stopping: true } };
+  "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 
 export type MethodName = keyof Methods;

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const UPGRADE = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n";
-const STOP = `${JSON.stringify({ jsonrpc: "2.0", id: "stop", method: "broker.stop", params: { sticky: true } })}\n`;
+const STOP = `${JSON.stringify({ jsonrpc: "2.0", id: "stop", method: "broker.stop", params: {} })}\n`;
 
 fuzz<Buffer[]>("gate-bytes", {
   count: 10_000,

@@ -122,7 +122,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       const broker = await findBroker(config).catch(() => undefined);
       if (broker !== undefined) {
         const client = await connectClient({ config, agent: "test end", start: "never" }).catch(() => undefined);
-        await client?.call("broker.stop", { sticky: false }, { timeoutMs: 5_000 }).catch(() => {});
+        await client?.call("broker.stop", {}, { timeoutMs: 5_000 }).catch(() => {});
         client?.close();
         const deadline = Date.now() + 15_000;
         while ((await findBroker(config).catch(() => undefined)) !== undefined && Date.now() < deadline)

@@ -17,7 +17,7 @@ import {
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
-import { assertAllowed } from "../dispatch/permissions.ts";
+import { assertAllowed, roleFor } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
 import type { Peer } from "../peer.ts";
@@ -145,8 +145,8 @@ export class ChildDispatch {
     if (method === "ping") return {};
     if (method === "palace.status") return status();
     if (method === "broker.stop") {
-      assertAllowed(peer, method, false);
-      stop({ sticky: params["sticky"] === true });
+      assertAllowed(peer, roleFor(method));
+      stop();
       return { stopping: true };
     }
     assertSupported(method);
@@ -155,7 +155,7 @@ export class ChildDispatch {
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
-    assertAllowed(peer, method, isWrite);
+    assertAllowed(peer, isWrite ? "agent" : roleFor(method));
     return this.#forward(peer, method, request, isWrite);
   }
 

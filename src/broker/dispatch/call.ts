@@ -28,7 +28,7 @@ export type MethodsDependencies = {
   ready: () => Promise<OpenPalace>;
   mines: MineJobs;
   status: () => StatusReport;
-  stop: (options: { sticky: boolean }) => void;
+  stop: () => void;
   /** Thresholds for joining names and topics, by the settings of this machine. */
   linkRules: () => { hallwayMin: number | undefined; topicsMin: number | undefined };
   /** Folders of this machine that other machines' agents may see. */

@@ -19,7 +19,7 @@ import { nameAfter, type Peer } from "../peer.ts";
 import { failure, report, requestId, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
 import { OWN_METHODS } from "./own-methods.ts";
-import { assertAllowed, needsAgent } from "./permissions.ts";
+import { assertAllowed, roleFor, roleForTool } from "./permissions.ts";
 import { callTool } from "./tool-call.ts";
 
 const MCP: Readonly<Record<string, Handler>> = {
@@ -73,7 +73,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const handled = { peer, requestId: call.requestId, label: labelOf(method, params, tool), startedAt };
     try {
       const isWriting = tool === undefined ? isWriteMethod(method) : tool.kind === "write";
-      assertAllowed(peer, method, tool === undefined ? isWriting : needsAgent(tool, params["arguments"]));
+      assertAllowed(peer, tool === undefined ? roleFor(method) : roleForTool(tool, params["arguments"]));
       const answering = Promise.resolve(handler(dependencies, call));
       if (isWriting)
         writes.set(

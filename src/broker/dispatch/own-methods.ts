@@ -183,8 +183,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     return (await submit(dependencies, "outcome.importGraph", journalled, call, entries)).value;
   },
   "outcome.exportGraph": read(({ reads }, { params }) => graphPage(reads.reader, stringOf(params, "after"))),
-  "broker.stop": ({ stop }, { params }) => {
-    stop({ sticky: params["sticky"] === true });
+  "broker.stop": ({ stop }) => {
+    stop();
     return { stopping: true };
   },
 };

@@ -3,45 +3,88 @@
  */
 import { isRecord } from "../../platform/is-record.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { MethodName } from "../../protocol/spec.ts";
+import type { MethodName, Role } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";
 import type { Peer } from "../peer.ts";
 
-/** Methods that only a person at the broker's machine, or an admin's token, may call. */
-const ADMINISTRATION: ReadonlySet<string> = new Set<MethodName>([
-  ...(["broker.stop", "job.start", "job.cancel"] as const),
-  ...(["drawer.reveal", "memory.forgetPreview", "memory.forget", "memory.erasure"] as const),
-  ...(["memory.undoPreview", "memory.undo", "memory.audit"] as const),
-  ...(["memory.importPreview", "memory.import"] as const),
-  // The one says what came of memories, the other shows them unmasked.
-  ...(["outcome.import", "outcome.export", "outcome.importGraph", "outcome.exportGraph"] as const),
-]);
-
-/** Methods about the machine more than the memory (its folders, its exports), a scan of every row, and what is written. */
-const NOT_FOR_READERS: ReadonlySet<string> = new Set<MethodName>([
-  "job.list",
-  "palace.health",
-  "turn.begin",
-  "turn.end",
-  "turn.owed",
-  "turn.judge",
-  "book.ingest",
-  "book.remove",
-]);
-
 /**
- * True when readers may not make this call. Some tools change things outside the ledger: the hooks' settings, a notice
- * that is shown once.
+ * The role that each of our own methods needs. A tool's row in the table of tools says which one the tool needs; MCP's other
+ * methods are for readers.
  */
-export function needsAgent({ role }: Tool, given: unknown): boolean {
-  return role === "agent" || (role === "agent to change" && isRecord(given) && Object.keys(given).length > 0);
+const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
+  // Only a person at the broker's machine, or an admin's token, may call these: they end the broker, start long work, tell
+  // what is masked, and change or remove memories in bulk.
+  "broker.stop": "admin",
+  "drawer.reveal": "admin",
+  "job.cancel": "admin",
+  "job.start": "admin",
+  "memory.audit": "admin",
+  "memory.erasure": "admin",
+  "memory.forget": "admin",
+  "memory.forgetPreview": "admin",
+  "memory.import": "admin",
+  "memory.importPreview": "admin",
+  "memory.undo": "admin",
+  "memory.undoPreview": "admin",
+  "outcome.export": "admin",
+  "outcome.exportGraph": "admin",
+  "outcome.import": "admin",
+  "outcome.importGraph": "admin",
+  // These write, read all rows, or tell about the machine more than about the memory (its folders, its exports).
+  "book.ingest": "agent",
+  "book.remove": "agent",
+  "closet.compress": "agent",
+  "closet.rebuild": "agent",
+  "conversation.replace": "agent",
+  "fact.add": "agent",
+  "fact.archive": "agent",
+  "fact.update": "agent",
+  "job.list": "agent",
+  "link.rebuild": "agent",
+  "message.add": "agent",
+  "outcome.record": "agent",
+  "outcome.rewrite": "agent",
+  "outcome.score": "agent",
+  "palace.health": "agent",
+  "source.part": "agent",
+  "source.remove": "agent",
+  "source.replace": "agent",
+  "turn.begin": "agent",
+  "turn.end": "agent",
+  "turn.judge": "agent",
+  "turn.owed": "agent",
+  "book.list": "reader",
+  "closet.compressPreview": "reader",
+  "closet.sources": "reader",
+  "drawer.list": "reader",
+  "drawer.places": "reader",
+  "drawer.search": "reader",
+  "drawer.show": "reader",
+  "outcome.insights": "reader",
+  "outcome.search": "reader",
+  "outcome.stats": "reader",
+  "outcome.why": "reader",
+  "palace.status": "reader",
+  "palace.wakeUp": "reader",
+  "source.list": "reader",
+  "turn.scored": "reader",
+};
+
+export function roleFor(method: string): Role {
+  return Object.hasOwn(METHOD_ROLES, method) ? METHOD_ROLES[method as MethodName] : "reader";
 }
 
-/** Errors: BROKER_DENIED. */
-export function assertAllowed({ role, agent, door }: Peer, method: string, isForAgents: boolean): void {
-  const isAdministration = ADMINISTRATION.has(method);
-  const isForReaders = !isForAgents && !isAdministration && !NOT_FOR_READERS.has(method);
-  if (role === "admin" || (role === "agent" && !isAdministration) || isForReaders) return;
+/** Some tools change things outside the ledger: the hooks' settings, a notice that is shown once. */
+export function roleForTool({ role }: Tool, given: unknown): Role {
+  const isChange = role === "agent to change" && isRecord(given) && Object.keys(given).length > 0;
+  return role === "agent" || isChange ? "agent" : "reader";
+}
+
+const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
+
+/** Errors: BROKER_DENIED when the peer's role is less than the needed one. */
+export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
+  if (RANK[role] >= RANK[needed]) return;
   if (door === "gate")
     throw new PalaceError(
       "BROKER_DENIED",
@@ -51,6 +94,6 @@ export function assertAllowed({ role, agent, door }: Peer, method: string, isFor
   throw new PalaceError(
     "BROKER_DENIED",
     `the token of ${agent} has the role ${role}, which may not do that`,
-    `on the broker's machine: palace bridge token add NAME --role ${isAdministration ? "admin" : "agent"}`,
+    `on the broker's machine: palace bridge token add NAME --role ${needed}`,
   );
 }

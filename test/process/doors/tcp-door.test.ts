@@ -8,11 +8,13 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { OWN_METHODS } from "../../../src/broker/dispatch/own-methods.ts";
 import { connectClient } from "../../../src/client/client.ts";
 import { findBroker, openStream } from "../../../src/client/discover.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import type { PalaceError } from "../../../src/protocol/errors.ts";
 import { keysOf, parseProofHeader } from "../../../src/protocol/proof.ts";
+import type { MethodName } from "../../../src/protocol/spec.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -67,7 +69,7 @@ test("an agent's token reads and writes, through the shim too, and stands in the
   const token = await addToken(palace, "box");
   const client = await elsewhere(palace, token);
   expect(await client.callTool("mempalace_add_drawer", drawer)).toMatchObject({ success: true });
-  await expect(client.call("broker.stop", { sticky: false })).rejects.toMatchObject({ code: "BROKER_DENIED" });
+  await expect(client.call("broker.stop", {})).rejects.toMatchObject({ code: "BROKER_DENIED" });
   client.close();
 
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
@@ -124,6 +126,40 @@ test.each([
   expect(
     await rawStatus(palace, { host: `127.0.0.1:${palace.port}`, authorization: `Bearer ${token}`, ...headers }),
   ).toBe(status);
+});
+
+const FOR_ADMINS: readonly MethodName[] = [
+  ...(["broker.stop", "drawer.reveal", "job.cancel", "job.start"] as const),
+  ...(["memory.audit", "memory.erasure", "memory.forget", "memory.forgetPreview"] as const),
+  ...(["memory.import", "memory.importPreview", "memory.undo", "memory.undoPreview"] as const),
+  ...(["outcome.export", "outcome.exportGraph", "outcome.import", "outcome.importGraph"] as const),
+];
+const FOR_READERS: readonly MethodName[] = [
+  ...(["book.list", "closet.compressPreview", "closet.sources", "drawer.list", "drawer.places"] as const),
+  ...(["drawer.search", "drawer.show", "outcome.insights", "outcome.search", "outcome.stats"] as const),
+  ...(["outcome.why", "palace.status", "palace.wakeUp", "source.list", "turn.scored"] as const),
+];
+
+test("each of our own methods is refused to every role that is less than the one it needs, before its arguments are read", async () => {
+  await using palace = await withTcp();
+  const refused: Record<string, string[]> = {};
+  for (const role of ["reader", "agent"]) {
+    const client = await elsewhere(palace, await addToken(palace, role, "--role", role));
+    refused[role] = [];
+    for (const method of Object.keys(OWN_METHODS) as MethodName[]) {
+      const code = await client.call(method, {} as never).then(
+        () => "answered",
+        (error: PalaceError) => error.code,
+      );
+      if (code === "BROKER_DENIED") refused[role].push(method);
+    }
+    client.close();
+  }
+  const all = Object.keys(OWN_METHODS);
+  expect(refused["agent"]?.toSorted()).toEqual(FOR_ADMINS.toSorted());
+  expect(refused["reader"]?.toSorted()).toEqual(
+    all.filter((one) => !FOR_READERS.includes(one as MethodName)).toSorted(),
+  );
 });
 
 test("a revoked token's connections are cut and it does not come in again; nor does an invented one", async () => {

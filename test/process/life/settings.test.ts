@@ -32,7 +32,7 @@ async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   const search = async (): Promise<StatusReport["search"]> => (await client.call("palace.status", {})).search;
   await expect.poll(async () => (await search()).modelState).not.toBe("loading");
   const found = await search();
-  await client.call("broker.stop", { sticky: false });
+  await client.call("broker.stop", {});
   client.close();
   await expect.poll(() => findBroker(config)).toBeUndefined();
   return found;

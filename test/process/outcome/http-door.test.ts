@@ -42,7 +42,7 @@ test("at the port comes in who has a token, calls this machine by its name, and 
   // Our own clients are not told of it, and it ends with the broker.
   const client = await palace.client();
   expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
-  await client.call("broker.stop", { sticky: false });
+  await client.call("broker.stop", {});
   client.close();
   await vi.waitFor(() => expect(get(palace.door, path)).rejects.toMatchObject({ code: "ECONNREFUSED" }), 15_000);
 });
