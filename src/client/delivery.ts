@@ -85,6 +85,8 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
+    // The write is done, only its answer was too long to come.
+    if (data.code === "TRANSPORT_FRAME_TOO_LARGE") return undefined;
     const isUnknown = response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED";
     if ((isUnknown && parseMessage(line).method === "turn.end") || data.code === "BROKER_DENIED") return "elsewhere";
     const isPassing =

@@ -8,12 +8,13 @@ import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
-import { PalaceError, type WireErrorData } from "../protocol/errors.ts";
+import { PalaceError, tooLarge, type WireErrorData } from "../protocol/errors.ts";
 import { ABSENT_TIMEOUT_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
-import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
+import { FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
+import { idInHead, toResponse } from "./response.ts";
 import { toRpcError } from "./rpc-error.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import type { Spool } from "./spool.ts";
@@ -211,7 +212,10 @@ export class Link {
     const splitter = new FrameSplitter();
     const onData = (chunk: Buffer): void => {
       this.#keepAlive.heard();
-      for (const frame of splitter.push(chunk)) if ("bytes" in frame) this.#onFrame(frame.bytes);
+      for (const frame of splitter.push(chunk)) {
+        if ("bytes" in frame) this.#onFrame(frame.bytes);
+        else this.#onOversize(frame.head);
+      }
     };
     this.#socket = socket;
     this.#wasConnected = true;
@@ -260,6 +264,15 @@ export class Link {
     }
     this.#options.onLine(bytes);
     if (!this.#hasLearnt && pending?.line.includes(ADD_DRAWER) === true) void this.#learn(pending.line, bytes);
+  }
+
+  /** Fails the call whose answer is too long to be read; every call when the answer's beginning does not name one. */
+  #onOversize(head: Buffer): void {
+    const id = idInHead(head);
+    // A spooled write is done, and nothing reads its answer.
+    if (id !== undefined) this.#delivering.get(id)?.({ jsonrpc: "2.0", id, result: {} });
+    for (const one of id === undefined ? [...this.#pending.keys()] : [id])
+      if (this.#pending.has(one)) this.#fail(one, tooLarge("the broker's answer"));
   }
 
   /** Learns once how this palace makes ids, for writes that are spooled later. */
@@ -385,12 +398,3 @@ export class Link {
 }
 
 const STUCK = new PalaceError("STORE_UNAVAILABLE", "the broker does not take writes for now", "run `palace doctor`");
-
-/** Returns undefined for bytes that no broker sends. */
-function toResponse(bytes: Buffer): RpcResponse | undefined {
-  const decoded = decodeFrame(bytes);
-  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
-  const { error } = decoded.message as { error?: unknown };
-  const isWell = error === undefined || (typeof error === "object" && error !== null);
-  return isWell ? (decoded.message as RpcResponse) : undefined;
-}

@@ -3,6 +3,8 @@
  * A code's family says who may see it, whether a retry helps and how the command line exits.
  */
 
+import { FRAME_SIZE_MAX_BYTES } from "./limits.ts";
+
 /** Code → what it means, in words for the documentation; a test holds docs/reference/errors.md against this table. */
 export const ERROR_CODES = {
   CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
@@ -105,6 +107,15 @@ export class PalaceError extends Error {
     if (this.retryAfterMs !== undefined) data.retryAfterMs = this.retryAfterMs;
     return data;
   }
+}
+
+/** Returns the error for an answer that no message can carry. The call itself is done. */
+export function tooLarge(what: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_FRAME_TOO_LARGE",
+    `${what} is larger than ${FRAME_SIZE_MAX_BYTES} bytes, the most that one message may have`,
+    "ask for less at once: fewer ids, or a smaller limit; if the call was a write, it is done",
+  );
 }
 
 /**

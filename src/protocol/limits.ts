@@ -115,6 +115,8 @@ export const IMPORT_ITEMS_MAX = 200;
 /** Entries of a Roampal's graphs in one call, of the same size as memories, and levels of lists and objects in one. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
+/** Notes in one checkpoint: each may have matches in the answer, and all must fit a message. */
+export const CHECKPOINT_ITEMS_MAX = 1_000;
 /** Of the text of a book. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 

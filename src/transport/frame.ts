@@ -6,8 +6,11 @@ import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../protocol/limits.ts";
 
 const LF = 10;
 
-/** A whole line without its LF, or the sign that one was too long; its rest is skipped up to the next LF. */
-export type Frame = { bytes: Buffer } | { oversize: true };
+/** A whole line without its LF; or the first bytes of one that was too long, whose rest is skipped up to the next LF. */
+export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer };
+
+/** Holds the method and the id of any message of ours. */
+const HEAD_SIZE_BYTES = 1024;
 
 export class FrameSplitter {
   readonly #sizeMax: number;
@@ -28,8 +31,9 @@ export class FrameSplitter {
       start = end === -1 ? chunk.length : end + 1;
       if (!this.#skipping && this.#size + part.length > this.#sizeMax) {
         this.#skipping = true;
+        const size = Math.min(this.#size + part.length, HEAD_SIZE_BYTES);
+        frames.push({ oversize: true, head: Buffer.concat([...this.#parts, part], size) });
         this.#parts = [];
-        frames.push({ oversize: true });
       }
       if (!this.#skipping && part.length > 0) {
         this.#parts.push(part);

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError, tooLarge } from "../../protocol/errors.ts";
 import {
   FRAME_SIZE_MAX_BYTES,
   PEER_IN_FLIGHT_MAX_BYTES,
@@ -133,11 +133,20 @@ export class Stream {
   #send(response: RpcResponse | RpcNotification): void {
     const { socket, peer, log } = this.#options;
     if (!socket.writable) return;
-    socket.write(`${JSON.stringify(response)}\n`);
+    socket.write(`${fitting(response)}\n`);
     if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || this.#stall !== undefined) return;
     this.#stall = setTimeout(() => {
       log.warn("peer does not read its answers", peerFields(peer));
       socket.destroy();
     }, PEER_STALL_MAX_MS);
   }
+}
+
+/** Returns the message as JSON, or the error in its place when no client reads one that long. */
+function fitting(message: RpcResponse | RpcNotification): string {
+  const json = JSON.stringify(message);
+  if (Buffer.byteLength(json) <= FRAME_SIZE_MAX_BYTES || !("id" in message)) return json;
+  const error = tooLarge("the answer");
+  const wire = { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
+  return JSON.stringify({ jsonrpc: "2.0", id: message.id, error: wire });
 }

@@ -4,6 +4,8 @@
  * empty or too long list, is refused as a whole.
  */
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { tooLarge } from "../../protocol/errors.ts";
+import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { strip, wellFormed } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { deleteLogical } from "./drawer.ts";
@@ -15,9 +17,14 @@ const IDS_MAX = 500;
 export function getDrawers(reader: LedgerReader, params: Record<string, unknown>): unknown {
   const { ids, error } = idList(params["drawer_ids"], "fetch");
   if (ids === undefined) return { error };
-  const results = ids.map((id) => {
+  let size = 0;
+  const results = ids.map((id, index) => {
     const drawer = findLogical(reader, asText(id));
-    return drawer === undefined ? notFound(id) : drawerPayload(drawer);
+    if (drawer === undefined) return notFound(id);
+    const payload = drawerPayload(drawer);
+    size += payload.content.length;
+    if (size > FRAME_SIZE_MAX_BYTES) throw tooLarge(`the answer with the first ${index + 1} of ${ids.length} drawers`);
+    return payload;
   });
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }

@@ -6,6 +6,7 @@
  */
 import { isRecord } from "../../platform/is-record.ts";
 import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { writeDiary } from "./diary.ts";
@@ -25,6 +26,10 @@ export const MATCHES_MAX = 5;
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
   const { items, diary } = call.params;
   if (!Array.isArray(items)) return { error: "items must be a list of {wing, room, content} objects" };
+  if (items.length > CHECKPOINT_ITEMS_MAX)
+    return {
+      error: `${items.length} items are too many for one checkpoint; file at most ${CHECKPOINT_ITEMS_MAX} at once`,
+    };
   const likeness = (call.findings ?? {}) as Record<number, Likeness>;
   const addedBy = filer(call.params);
   const answer: { added: unknown[]; duplicates: unknown[]; errors: unknown[]; diary?: unknown } = {

@@ -2,6 +2,7 @@
  * Similarity by meaning: check_duplicate, and the comparison that precedes a checkpoint. Runs on the broker's main
  * thread, where the vectors are (palace.md 2.10).
  */
+import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
 import { preview } from "../drawer/logical.ts";
 import { round, slices, wellFormed } from "../text/text.ts";
@@ -45,6 +46,8 @@ export async function compareItems(
 ): Promise<Record<number, Likeness> | undefined> {
   const embedder = context.embedder();
   if (embedder === undefined || !Array.isArray(params["items"])) return undefined;
+  // The write refuses so many.
+  if (params["items"].length > CHECKPOINT_ITEMS_MAX) return undefined;
   await context.settled(SETTLE_MAX_MS);
   const threshold = thresholdOf(params["dedup_threshold"]);
   const items = (params["items"] as unknown[]).flatMap((item, index) => (isItem(item) ? [{ index, ...item }] : []));

@@ -143,3 +143,37 @@ describe("hostile input on a stream", () => {
     expect(await shim.call("mempalace_get_aaak_spec", {})).toHaveProperty("aaak_spec");
   });
 });
+
+it.each([
+  ["by its texts", 180, "long".repeat(24_000), 50],
+  ["only when it is written as JSON", 60, '\\"'.repeat(45_000), 20],
+])(
+  "a call whose answer is longer than a message %s ends with what to ask for, and the next one is answered",
+  async (_why, count, text, fewer) => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    await using shim = await palace.shim();
+    const ids: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const note = { wing: "w", room: "r", content: `${index} ${text}` };
+      ids.push(((await shim.call("mempalace_add_drawer", note)) as { drawer_id: string }).drawer_id);
+    }
+    await expect(shim.call("mempalace_get_drawers", { drawer_ids: ids })).rejects.toThrow(/larger than 16777216 bytes/);
+    expect(await shim.call("mempalace_get_drawers", { drawer_ids: ids.slice(0, fewer) })).toMatchObject({
+      count: fewer,
+    });
+  },
+);
+
+it("a checkpoint of more notes than one answer holds is refused before anything is filed", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using shim = await palace.shim();
+  const notes = (count: number): Record<string, unknown> => ({
+    items: Array.from({ length: count }, (_, index) => ({ wing: "w", room: "r", content: `note ${index}` })),
+  });
+  const refused = await shim.call("mempalace_checkpoint", notes(100_000));
+  expect(refused).toEqual({ error: expect.stringContaining("file at most 1000 at once") as string });
+  expect(await shim.call("mempalace_list_drawers", { wing: "w" })).toMatchObject({ error: "No palace found" });
+  expect(((await shim.call("mempalace_checkpoint", notes(1_000))) as { added: object[] }).added).toHaveLength(1_000);
+});

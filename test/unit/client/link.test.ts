@@ -13,6 +13,7 @@ import "../../../src/client/spool.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../../src/platform/clock.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
+import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
 import { IDEMPOTENCY_META } from "../../../src/protocol/spec.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 
@@ -232,4 +233,25 @@ test("a broker that is started and leaves again is waited for once: writes after
   expect(starts).toBeGreaterThan(3);
   expect(waited[0]).toBeGreaterThanOrEqual(5_000);
   expect(waited.slice(1).filter((ms) => ms >= 1_000)).toEqual([]);
+});
+
+test.each([
+  ["fails the call that it answers, and the others go on", (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"`],
+  ["that names no call fails every open call", () => '{"result":"'],
+])("an answer longer than a message %s", async (_what, head) => {
+  await serve((line, socket) => {
+    if (line.method === "big") socket.write(`${head(line.id)}${"x".repeat(FRAME_SIZE_MAX_BYTES)}"}\n`);
+    else if (line.method === "small")
+      socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: line.id, result: "small" })}\n`);
+  });
+  const { link: to, answers } = open();
+  for (const [id, method] of [
+    [1, "silent"],
+    [2, "big"],
+  ] as const)
+    to.send(id, JSON.stringify({ jsonrpc: "2.0", id, method }));
+  await expect.poll(() => answers.find(({ id }) => id === 2)?.error?.data.code).toBe("TRANSPORT_FRAME_TOO_LARGE");
+  expect(answers.some(({ id }) => id === 1)).toBe(head(2).includes("id") ? false : true);
+  to.send(3, JSON.stringify({ jsonrpc: "2.0", id: 3, method: "small" }));
+  await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
