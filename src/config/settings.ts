@@ -1,4 +1,5 @@
 /** Merges the settings file into the environment, and says where each value comes from. Used by config.ts and the extensions. */
+import { withoutPassword } from "../protocol/without-password.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { type Env } from "./env.ts";
 import { type Fault, type FileSettings, namedByEnv, readSettingsFile, valueFault, withFile } from "./settings-file.ts";
@@ -15,7 +16,7 @@ export type Settings = Readonly<{
   /** Variables that the file alone sets. */
   fileOnly: Env;
   faults: readonly Fault[];
-  /** Lists the settings that environment or file set, in the table's order. */
+  /** Lists the settings that environment or file set, in the table's order, to be shown: passwords in addresses are hidden. */
   told: () => Told[];
 }>;
 
@@ -67,7 +68,7 @@ function toldSettings(file: FileSettings, env: Env): Told[] {
     const { kind, takesEffect } = SETTINGS[key];
     const variable = namedByEnv(env, key);
     if (variable !== undefined)
-      return [{ key, value: env[variable] ?? "", source: "environment", variable, takesEffect }];
+      return [{ key, value: withoutPassword(env[variable] ?? ""), source: "environment", variable, takesEffect }];
     const value = file.values.get(key);
     return value === undefined ? [] : [{ key, value: asText(kind, value), source: "file", takesEffect }];
   });

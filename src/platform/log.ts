@@ -3,6 +3,7 @@
  * fields hold what peers have sent, too.
  */
 import { cut } from "./cut.ts";
+import { withoutPassword } from "../protocol/without-password.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -24,7 +25,7 @@ export function createLog(write: (line: string) => void, level: LogLevel, now: (
       if (LOG_LEVELS.indexOf(name) < from) return;
       const bounded = Object.entries(fields).map(([key, value]) => [
         key,
-        typeof value === "string" ? cut(value, FIELD_MAX) : value,
+        typeof value === "string" ? withoutPassword(cut(value, FIELD_MAX)) : value,
       ]);
       const line = { atMs: now(), level: name, event, ...(Object.fromEntries(bounded) as LogFields) };
       write(`${JSON.stringify(line)}\n`);

@@ -3,6 +3,7 @@
  * A code's family says who may see it, whether a retry helps and how the command line exits.
  */
 
+import { withoutPassword } from "./without-password.ts";
 import { FRAME_SIZE_MAX_BYTES } from "./limits.ts";
 
 /** Code → what it means, in words for the documentation; a test holds docs/reference/errors.md against this table. */
@@ -87,7 +88,7 @@ export class PalaceError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, hint: string, options: PalaceErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(withoutPassword(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = hint;
     this.op = options.op;

@@ -1,0 +1,44 @@
+/** A password in the address of a judge, a model, a Chroma or a broker is shown by no command and written to no log. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const PASSWORD = "hunter2-and-a-half";
+const address = (scheme: string, port = 1): string => `${scheme}://ada:${PASSWORD}@127.0.0.1:${port}/v1`;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true);
+}
+
+test.each([
+  ["a judge's", { MEMPALACE_JUDGE_URL: address("http"), MEMPALACE_JUDGE_MODEL: "m", MEMPALACE_OUTCOMES: "on" }],
+  ["a judge's that is no address", { MEMPALACE_JUDGE_URL: `ftp://ada:${PASSWORD}@h`, MEMPALACE_JUDGE_MODEL: "m" }],
+  ["a model's", { MEMPALACE_MODEL_URL: address("http"), MEMPALACE_OFFLINE: "0" }],
+  ["a Chroma's", { MEMPALACE_CHROMA_URL: address("http"), MEMPALACE_DRIVER: "chroma" }],
+  ["a broker's", { MEMPALACE_BROKER: address("http") }],
+  ["a broker's that is no address", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
+  ["a bridge's", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
+])("%s password is in no output and in no file", async (_whose, env) => {
+  await using palace = createTestPalace({ env });
+  const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
+  const said = [];
+  for (const args of [
+    ["call", "add_drawer", note],
+    ["start"],
+    ["status"],
+    ["doctor"],
+    ["doctor", "--json"],
+    ["config", "list"],
+    ["logs"],
+    ["search", "heron"],
+  ]) {
+    const { stdout, stderr } = await palace.run("palace", args);
+    said.push(`${args.join(" ")}: ${stdout}${stderr}`);
+  }
+  await palace.run("palace", ["stop"]);
+  expect(said.filter((text) => text.includes(PASSWORD))).toEqual([]);
+  expect(filesBelow(palace.home).filter((file) => readFileSync(file).includes(PASSWORD))).toEqual([]);
+});
