@@ -83,7 +83,7 @@ function prepare(database: LedgerDatabase, file: string): void {
     throw new PalaceError(
       "STORE_CORRUPT",
       `${file} is not a palace ledger`,
-      "move the file away, or name another palace with --palace DIR",
+      "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR",
     );
   }
   database.pragma("journal_mode = WAL");

@@ -1,8 +1,8 @@
 /** `palace repair compact` through a real broker: under writes, killed on the way, and beside readers. */
-import { mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
+import { openForWriting } from "../../../src/ledger/open.ts";
 import { createTestPalace, exitOf } from "../../helpers/palace.ts";
 
 const DRAWERS = 40;
@@ -11,9 +11,9 @@ const FREE_BYTES = 20 * 1024 * 1024;
 
 /** A ledger from before free pages went back in quiet moments: only to write it anew gives these back. */
 function beginWithFreePages(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  openForWriting(file).close();
   const database = new Database(file);
-  database.exec("PRAGMA auto_vacuum = NONE; CREATE TABLE made_before (a)");
+  database.exec("PRAGMA auto_vacuum = NONE; VACUUM; CREATE TABLE made_before (a)");
   database.exec(`INSERT INTO made_before VALUES (zeroblob(${FREE_BYTES})); DROP TABLE made_before`);
   database.close();
 }
