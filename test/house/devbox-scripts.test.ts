@@ -1,0 +1,22 @@
+/** The devbox's own scripts run from the few files that Dockerfile.base copies for them: none of their imports is missing. */
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+test("each file that the devbox's scripts import is copied into the image", () => {
+  const copied = readFileSync(join(ROOT, "Dockerfile.base"), "utf8")
+    .split("\n")
+    .filter((line) => /^COPY --from=pack .* \/opt\/devbox\//.test(line))
+    .flatMap((line) => line.match(/(?<=\/build\/)\S+\.ts/g) ?? [])
+    .map((name) => join(ROOT, name));
+  expect(copied.length).toBeGreaterThan(3);
+  const imported = copied.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )[^;]*? from "(\.[^"]+)"/gms)].map(
+      ([, name = ""]) => resolve(dirname(file), name),
+    ),
+  );
+  expect(imported.length).toBeGreaterThan(2);
+  expect(imported.filter((file) => !copied.includes(file))).toEqual([]);
+});
