@@ -11,9 +11,9 @@ import type { Spool, SpoolEntry } from "./spool.ts";
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
-/** A write that the broker refused for now so often is left where it is, and the ones behind it are sent. */
+/** After so many refusals for now a write is left where it is, and the ones behind it are sent. */
 const REFUSALS_MAX = 3;
-/** When more writes than that are refused in one delivery, the cause is the palace's state and no single write. */
+/** Bounds the writes of one tool that a delivery sends although the broker refuses them; the rest are left unsent. */
 const LEFT_MAX = 16;
 
 export type Message = RpcRequest & { params?: Record<string, unknown> };
@@ -39,12 +39,17 @@ export async function deliver(
   ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
   const seen = new Set<string>();
-  /** Refused for now in this delivery, while others behind them are tried. */
-  const left: string[] = [];
+  /** Refused for now in this delivery, by their tool, while others behind them are tried. */
+  const left = new Map<string, string[]>();
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
-    for (const { name, line, atMs } of entries) {
+    for (const { name, tool, line, atMs } of entries) {
       seen.add(name);
+      const alike = left.get(tool) ?? [];
+      if (alike.length >= LEFT_MAX) {
+        alike.push(name);
+        continue;
+      }
       if (!isWrite(line)) {
         if (!spool.refuse(name, "it holds no write")) return "stuck";
         continue;
@@ -58,19 +63,22 @@ export async function deliver(
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
         spool.refusals.set(name, times);
-        if (times <= REFUSALS_MAX || left.push(name) > LEFT_MAX) return "stuck";
+        if (times <= REFUSALS_MAX && alike.length === 0) return "stuck";
+        left.set(tool, [...alike, name]);
         continue;
       }
       spool.refusals.delete(name);
+      spool.unsendable.delete(name);
       if (refusal === undefined) {
         spool.remove(name);
-        // The broker takes writes, so what it refused before this one is refused for its own sake.
-        for (const one of left) spool.refusals.set(one, Number.POSITIVE_INFINITY);
+        // The broker takes this write, so it refused the ones before for their own sake.
+        for (const one of [...left.values()].flat()) spool.unsendable.add(one);
       } else if (!spool.refuse(name, refusal.why)) return "stuck";
     }
   }
-  if (left.some((name) => spool.refusals.get(name) !== Number.POSITIVE_INFINITY)) return "stuck";
-  return left.length > 0 ? "waiting" : "delivered";
+  const waiting = [...left.values()].flat();
+  if (waiting.length === 0) return "delivered";
+  return waiting.every((name) => spool.unsendable.has(name)) ? "waiting" : "stuck";
 }
 
 function dated({ params, ...message }: Message, atMs: number): Message {
@@ -85,8 +93,6 @@ function dated({ params, ...message }: Message, atMs: number): Message {
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {
     const data = (response.error.data ?? {}) as Partial<WireErrorData>;
-    // The write is done, only its answer was too long to come.
-    if (data.code === "TRANSPORT_FRAME_TOO_LARGE") return undefined;
     const isUnknown = response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED";
     if ((isUnknown && parseMessage(line).method === "turn.end") || data.code === "BROKER_DENIED") return "elsewhere";
     const isPassing =

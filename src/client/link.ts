@@ -269,10 +269,10 @@ export class Link {
   /** Fails the call whose answer is too long to be read; every call when the answer's beginning does not name one. */
   #onOversize(head: Buffer): void {
     const id = idInHead(head);
-    // A spooled write is done, and nothing reads its answer.
-    if (id !== undefined) this.#delivering.get(id)?.({ jsonrpc: "2.0", id, result: {} });
+    const error = tooLarge("the broker's answer");
+    if (id !== undefined) this.#delivering.get(id)?.({ jsonrpc: "2.0", id, error: toRpcError(error) });
     for (const one of id === undefined ? [...this.#pending.keys()] : [id])
-      if (this.#pending.has(one)) this.#fail(one, tooLarge("the broker's answer"));
+      if (this.#pending.has(one)) this.#fail(one, error);
   }
 
   /** Learns once how this palace makes ids, for writes that are spooled later. */

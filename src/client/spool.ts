@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { faultPoint } from "../platform/fault.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
 import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -49,6 +50,8 @@ export class Spool {
   readonly folder: string;
   /** How often a broker refused a write for now, by its name, as far as this process has seen. */
   readonly refusals = new Map<string, number>();
+  /** The writes that a broker refused for now while it took others, as far as this process has seen. */
+  readonly unsendable = new Set<string>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -96,7 +99,7 @@ export class Spool {
    * aside before, the oldest beyond the bounds is dropped.
    */
   entries(): SpoolEntry[] {
-    this.#sweep();
+    this.#sweep(this.folder);
     this.#dropRefused();
     return this.#names().flatMap((name) => {
       const entry = readEntry(join(this.folder, name));
@@ -172,8 +175,10 @@ export class Spool {
     const aside = join(this.folder, REFUSED);
     try {
       writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
-      renameSync(join(aside, name), join(this.folder, name));
+      // A reason without its write would be removed by nothing, so the reason goes first.
       rmSync(join(aside, `${name}.why`), { force: true });
+      faultPoint("spool.before-again");
+      renameSync(join(aside, name), join(this.folder, name));
     } catch (cause) {
       throw unwritable(aside, cause);
     }
@@ -188,6 +193,7 @@ export class Spool {
   #dropRefused(): void {
     const aside = join(this.folder, REFUSED);
     try {
+      this.#sweep(aside);
       let sizeBytes = 0;
       const tooMany = list(aside, SUFFIX, TURN_SUFFIX)
         .map((name) => ({ file: join(aside, name), why: join(aside, `${name}.why`) }))
@@ -207,9 +213,9 @@ export class Spool {
   }
 
   /** Removes half-written files of killed processes; nobody was told that those writes are safe. */
-  #sweep(): void {
-    for (const name of list(this.folder, ".tmp")) {
-      const file = join(this.folder, name);
+  #sweep(folder: string): void {
+    for (const name of list(folder, ".tmp")) {
+      const file = join(folder, name);
       const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
       if (Math.abs(Date.now() - since) > HALF_MAX_MS) rmSync(file, { force: true });
     }

@@ -5,8 +5,8 @@
 import { isRecord } from "../../platform/is-record.ts";
 import type { LogFields } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
-import { PalaceError, tooLarge } from "../../protocol/errors.ts";
-import { ENGINE_START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { PalaceError } from "../../protocol/errors.ts";
+import { ENGINE_START_TIMEOUT_MS, FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
 import { RpcFailure } from "../dispatch/answers.ts";
@@ -57,7 +57,7 @@ export class Session {
     this.process = new ServerProcess({
       ...{ config, lock, generation, log },
       onMessage: (message) => this.#onMessage(message),
-      onOversize: () => this.#rejectAll(tooLarge("the engine's answer")),
+      onOversize: () => this.#rejectAll(TOO_LARGE()),
       onGone: (why) => {
         this.#rejectAll(lost(why));
         options.onGone(why);
@@ -195,6 +195,13 @@ export class Session {
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(error);
   }
 }
+
+const TOO_LARGE = (): PalaceError =>
+  new PalaceError(
+    "TRANSPORT_FRAME_TOO_LARGE",
+    `the engine's answer is larger than ${FRAME_SIZE_MAX_BYTES} bytes`,
+    "ask for less at once",
+  );
 
 function lost(why: string): PalaceError {
   return new PalaceError(

@@ -1,6 +1,6 @@
 /** An agent that is killed at any step of keeping a write: what it was told is kept is there, whole, and nothing half is sent. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -40,6 +40,39 @@ for (const step of STEPS)
       expect(readdirSync(folder).filter((name) => name.endsWith(".tmp")).length).toBe(
         step === "file.after-rename" ? 0 : 1,
       );
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+/** Refuses one write and has it sent again. */
+const PERSON = `
+  const [folder, fault] = process.argv.slice(1);
+  const { Spool } = await import("${SOURCES}/client/spool.ts");
+  const { armFault } = await import("${SOURCES}/platform/fault.ts");
+  const spool = new Spool(folder);
+  const name = spool.append({ atMs: Date.now(), agent: "a", tool: "t", key: "one", line: "{}" });
+  spool.refuse(name, "no");
+  armFault(fault);
+  spool.sendAgain(name, spool.readRefused(name));
+`;
+
+for (const step of [...STEPS, "spool.before-again"])
+  test(`killed at ${step} while a refused write is sent again: it is in one place, whole, and a reason has its write`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
+    try {
+      const argv = ["--input-type=module", "-e", PERSON, folder, step];
+      const { signal, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+      expect(signal, stderr).toBe("SIGKILL");
+      const spool = new Spool(folder);
+      const refused = spool.refused();
+      expect([...spool.entries().map(({ key }) => key), ...refused.map(({ tool }) => tool)]).toEqual(["t"]);
+      const aside = join(folder, "refused");
+      const tmp = readdirSync(aside).filter((name) => name.endsWith(".tmp"));
+      for (const name of tmp) utimesSync(join(aside, name), 0, 0);
+      spool.entries();
+      const reasons = step === "spool.before-again" ? [] : [`${refused[0]?.name}.why`];
+      expect(readdirSync(aside).toSorted()).toEqual([refused[0]?.name, ...reasons]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -138,6 +138,35 @@ test("one write that a broker never takes keeps its place and does not hold back
   expect(spool.isEmpty).toBe(true);
 });
 
+test("many writes of one tool that a broker never takes do not hold back another tool's, and are not all sent each time", async () => {
+  const event = JSON.parse(write(0).line) as { params: object };
+  for (let index = 0; index < 40; index++)
+    spool.append({
+      ...write(index),
+      tool: "mempalace_diary_write",
+      line: JSON.stringify({ ...event, params: { ...event.params, name: "mempalace_diary_write" } }),
+    });
+  spool.append(write(40));
+  let asked = 0;
+  const ask = async (message: RpcRequest): Promise<RpcResponse> => {
+    asked += 1;
+    return content(message) === "c40" ? filed(message) : refuse(message, "STORE_CORRUPT");
+  };
+  for (let time = 0; time < 3; time++) expect(await deliver(spool, ask)).toBe("stuck");
+  asked = 0;
+  expect(await deliver(spool, ask)).toBe("waiting");
+  expect(asked).toBe(17);
+  expect(spool.entries()).toHaveLength(40);
+  expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
+  expect(spool.isEmpty).toBe(true);
+});
+
+test("a write whose answer is too long to come is put aside with the reason, because it may not be done", async () => {
+  spool.append(write(1));
+  expect(await deliver(spool, async (message) => refuse(message, "TRANSPORT_FRAME_TOO_LARGE"))).toBe("delivered");
+  expect(spool.refused()).toMatchObject([{ why: "no: TRANSPORT_FRAME_TOO_LARGE" }]);
+});
+
 test("what another token may write waits for it, without holding back the rest; wrong arguments are put aside", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
