@@ -15,7 +15,7 @@ const READ_CACHE_KIB = 32 * 1024;
 const WRITE_CACHE_KIB = 64 * 1024;
 
 const RESTORE_HINT =
-  "palace backup restore FILE puts a backup in its place; to keep it for rescue, name another palace with --palace DIR";
+  "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR";
 
 /**
  * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL,
@@ -80,11 +80,7 @@ function prepare(database: LedgerDatabase, file: string): void {
   if (statSync(file).size === 0)
     throw new PalaceError("STORE_CORRUPT", `${file} is empty, and no palace begins in its place`, RESTORE_HINT);
   if (database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
-    throw new PalaceError(
-      "STORE_CORRUPT",
-      `${file} is not a palace ledger`,
-      "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR",
-    );
+    throw new PalaceError("STORE_CORRUPT", `${file} is not a palace ledger`, RESTORE_HINT);
   }
   database.pragma("journal_mode = WAL");
   // SQLite itself syncs the log only before it overwrites it and before a checkpoint; the writer syncs after each of
