@@ -25,7 +25,7 @@ export function createLog(write: (line: string) => void, level: LogLevel, now: (
       if (LOG_LEVELS.indexOf(name) < from) return;
       const bounded = Object.entries(fields).map(([key, value]) => [
         key,
-        typeof value === "string" ? withoutPassword(cut(value, FIELD_MAX)) : value,
+        typeof value === "string" ? cut(withoutPassword(value), FIELD_MAX) : value,
       ]);
       const line = { atMs: now(), level: name, event, ...(Object.fromEntries(bounded) as LogFields) };
       write(`${JSON.stringify(line)}\n`);

@@ -90,7 +90,7 @@ export class PalaceError extends Error {
   constructor(code: ErrorCode, message: string, hint: string, options: PalaceErrorOptions = {}) {
     super(withoutPassword(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.hint = hint;
+    this.hint = withoutPassword(hint);
     this.op = options.op;
     this.retryAfterMs = options.retryAfterMs;
   }
