@@ -1,5 +1,5 @@
 /**
- * Lists every file of the devbox's home with the hash of its bytes, by a program that runs in the image, and compares two lists. Caches,
+ * Lists every file of the devbox's home with the hash of its bytes, and compares two such lists. Caches,
  * logs and the files that each start writes anew from the image may differ (docs/how-to/devbox.md names them).
  */
 

@@ -172,7 +172,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     process.kill(master, "SIGSTOP");
     try {
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
-      // A machine that stands still for seconds may spool the first write. The next call then delivers that write.
+      // On a machine under load the first write may be spooled. The next call then delivers it.
       await expect
         .poll(async () => JSON.parse((await box.run("palace", write)).stdout) as unknown)
         .toMatchObject({ drawer_id: expect.any(String) as string });

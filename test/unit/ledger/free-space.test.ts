@@ -74,7 +74,7 @@ it("gives free pages back in quiet moments, and keeps some for the writes to com
   expect(freeBytes).toBeLessThan(5 * MEGABYTE);
 });
 
-it("a ledger that never gave pages back does so after it was written anew, and holds no free one then", () => {
+it("rewriting a ledger without auto_vacuum removes its free pages and switches auto_vacuum on", () => {
   new LedgerWriter(file, applyWrite).close();
   new Database(file).exec("PRAGMA auto_vacuum = NONE; VACUUM").close();
   fill();
