@@ -3,14 +3,19 @@
  * seen. Pure; used by the fence of agents' hooks and by the engine's injections.
  */
 
-/** Characters that a reader may take for `<`: the sign itself, its full-width and its small form. */
-const ANGLE = /[<\uff1c\ufe64]/gu;
+/** `<` and the characters that a reader may take for it, in other widths, scripts and sets of brackets. */
+const OPENING =
+  /[<\uff1c\ufe64\u02c2\u1438\u16b2\u226e\u227a\u22d6\u2329\u276c\u276e\u2770\u27e8\u29fc\u2a79\u3008\ufe3f\u{1d236}]/gu;
+/** The look-alikes of `>`. The sign itself stays: without the other it ends nothing. */
+const CLOSING =
+  /[\uff1e\ufe65\u02c3\u1433\u226f\u227b\u22d7\u232a\u276d\u276f\u2771\u27e9\u29fd\u2a7a\u3009\ufe40\u{16f3f}\u{1d237}]/gu;
 /**
- * Controls (which begin a terminal's sequences), marks that change the direction of text, invisible tags and selectors that
- * models read.
+ * Controls (which begin a terminal's sequences) and every character that is not displayed: marks of direction, fillers, tags, variation
+ * selectors, annotations. Models read them all the same. Joiners are kept, which some scripts and emoji need.
  */
-const UNSEEN =
-  /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad\u200b\u115f\u1160\u3164\u{e0000}-\u{e01ef}]/gu;
+const UNSEEN = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\u200c\u200d]]/gv;
+/** Joiners in a row join nothing: they can only hide a message. */
+const JOINERS = /[\u200c\u200d]{2,}/gu;
 /** Every line end that a reader may recognise. */
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/u;
 
@@ -19,5 +24,6 @@ export function quotableLines(text: string): string[] {
   return text
     .toWellFormed()
     .split(LINE_END)
-    .map((line) => line.replaceAll("\t", " ").replaceAll(UNSEEN, "").replaceAll(ANGLE, "‹"));
+    .map((line) => line.replaceAll("\t", " ").replaceAll(UNSEEN, "").replaceAll(JOINERS, ""))
+    .map((line) => line.replaceAll(OPENING, "‹").replaceAll(CLOSING, "›"));
 }

@@ -1,6 +1,7 @@
 /** What a tool of this surface answers: text for the agent, an error too (outcome-memory.md 5.1). */
 import { InvalidValue } from "../text/validate.ts";
 import type { ScoreResult } from "../../protocol/outcome.ts";
+import { plainId } from "./memory.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 
@@ -40,7 +41,7 @@ function refusal(error: unknown): OutcomeAnswer {
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>
-    id === null ? "Memory not found for update" : `Updated memory (ID: ${id})`,
+    id === null ? "Memory not found for update" : `Updated memory (ID: ${plainId(id)})`,
   archived: ({ id }: { id: string | null }) =>
     id === null ? "Memory not found for deletion" : "Memory deleted successfully",
   recorded: ({ text }: { text: string }) => `Recorded: ${text}`,

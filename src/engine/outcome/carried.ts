@@ -11,7 +11,7 @@ import { sha256Hex } from "../text/text.ts";
 import { asText } from "../text/validate.ts";
 import { sourceOfBook } from "./library.ts";
 import { timeOf } from "./memory-object.ts";
-import { type Collection, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "./memory.ts";
+import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "./memory.ts";
 import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "./store.ts";
 
 /** Fields that outcomes write; here they are the standing. */
@@ -23,8 +23,11 @@ const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "p
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
-/** What of a memory's own fields its drawer does not show. `as`: the digest of it as it came; `texts`: which fields held its text. */
-type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata };
+/**
+ * What of a memory's own fields its drawer does not show. `as`: the digest of it as it came; `texts`: which fields held its text; `id`: its
+ * own id where it is filed under another.
+ */
+type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];
 
@@ -38,10 +41,12 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   const [aside, kept] = parted(withoutScores, (key) => FILED.includes(key) || key === "chunk_index");
   const at = aside["chunk_index"];
   const title = asText(metadata["title"] ?? "").trim();
-  const came: Came = { as: digestOf(memory), texts: Object.keys(texts), scored, aside };
+  const filed = plainId(id);
+  const ownId = filed === id ? {} : { id };
+  const came: Came = { as: digestOf(memory), texts: Object.keys(texts), scored, aside, ...ownId };
   return {
     drawer: {
-      id,
+      id: filed,
       text,
       metadata: {
         ...kept,
@@ -66,7 +71,7 @@ export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedM
   const isUnscored = came !== undefined && isSame(standingOf(came.scored, collection), standing);
   const texts = came?.texts ?? TEXTS;
   return {
-    id: idIn(collection, id),
+    id: came?.id ?? idIn(collection, id),
     collection,
     text,
     metadata: {
@@ -147,7 +152,8 @@ function cameOf(metadata: Metadata): Came | undefined {
     const came: unknown = JSON.parse(json);
     const isWhole =
       isRecord(came) && Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
-    return isWhole ? (came as Came) : undefined;
+    const isNamed = isWhole && ["string", "undefined"].includes(typeof came["id"]);
+    return isNamed ? (came as Came) : undefined;
   } catch {
     return undefined;
   }

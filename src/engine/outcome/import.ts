@@ -12,7 +12,7 @@ import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
 import { asText } from "../text/validate.ts";
 import { cameAs, digestOf, fromCarried, toCarried } from "./carried.ts";
-import { isCollection } from "./memory.ts";
+import { plainId, isCollection } from "./memory.ts";
 import { dueFate } from "./retention.ts";
 import { findShown, MEMORY_WING, toMemory } from "./store.ts";
 
@@ -36,7 +36,7 @@ export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
   }
   const gone = goneOf(tx, call, absent);
   for (const memory of absent)
-    if (gone.has(memory.id)) report.gone.push(memory.id);
+    if (gone.has(memory.id) || gone.has(plainId(memory.id))) report.gone.push(memory.id);
     else add(tx, call, memory, isDry, report);
   return report;
 }
@@ -46,7 +46,7 @@ function goneOf(tx: LedgerTx, call: WriteCall, absent: readonly CarriedMemory[])
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
     call.peer.agent,
-    absent.map(({ id }) => id),
+    absent.flatMap(({ id }) => [id, plainId(id)]),
   );
   return came.size === 0 ? came : came.difference(tx.lastChangedBy(UNDO, [...came]));
 }
@@ -54,7 +54,8 @@ function goneOf(tx: LedgerTx, call: WriteCall, absent: readonly CarriedMemory[])
 /** The memory under that id, or under the one that it had before it was moved over there: another may have the same digits. */
 function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
-  return shown === undefined || shown.id === id || shown.text === text ? shown : undefined;
+  const isItself = shown !== undefined && (shown.id === id || shown.id === plainId(id));
+  return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
 function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
@@ -127,8 +128,9 @@ export function carriedPage(reader: LedgerReader, { from, after }: Record<string
 
 /** `seen`: the ids of the call so far. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
-  if (seen.has(id)) return "its id came already";
-  seen.add(id);
+  const filed = plainId(id);
+  if (seen.has(filed)) return "its id came already";
+  seen.add(filed);
   if (id === "" || id.length > ID_MAX) return `its id has not 1 to ${ID_MAX} characters`;
   if (/\p{Cc}/u.test(id)) return "its id has control characters";
   if (!isCollection(collection)) return `there is no collection ${cut(collection)}`;

@@ -3,7 +3,7 @@
  * outcome-memory.md 3.8, 6.9; the lines' shapes are contract, the sentences are ours.
  */
 import { quotableLines } from "../../platform/quotable.ts";
-import type { Collection } from "./memory.ts";
+import { type Collection, plainId } from "./memory.ts";
 
 const SLOTS = 4;
 /** Of these, one each has a place of its own. */
@@ -71,12 +71,12 @@ export function injectionText(
 
 function lineOf({ id, collection, text, age, proven, effective }: Shown): string {
   const notes = [age, trust(proven, effective), collection].filter((note) => note !== "");
-  return `• ${quoted(beginning(text, id))} [id:${id}] (${notes.join(", ")})`;
+  return `• ${quoted(beginning(text, id))} [id:${plainId(id)}] (${notes.join(", ")})`;
 }
 
 function beginning(text: string, id: string): string {
   if (text.length <= MEMORY_MAX) return text;
-  return `${text.slice(0, MEMORY_MAX).toWellFormed()}… (the rest: search_memory, id ${id})`;
+  return `${text.slice(0, MEMORY_MAX).toWellFormed()}… (the rest: search_memory, id ${plainId(id)})`;
 }
 
 function trust(proven: number, effective = 0): string {
@@ -88,9 +88,21 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/** Further lines are set in, so that none of them begins as ours do; no mark of ours, and no id, can be imitated. */
+/**
+ * Returns stored text as it may enter a prompt. Further lines are set in, so that none of them begins as ours do; no mark of ours, and no
+ * id, can be imitated. Every value of a template for a prompt goes through this function or through `plainId`.
+ */
 export function quoted(text: string): string {
-  return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll("[id:", "[id ");
+  return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
+}
+
+/** A bracket, a few characters, and a colon: perhaps `[id:` in other letters. */
+const MARK = /([[［﹇﹝〔【〖〘〚⟦⁅❲])([^[\]]{2,8}?)[:：﹕︓︰∶ː˸꞉։׃⁚⦂]/gu;
+const ID_LETTERS = /^[iıіιɩɪӏ1l|][dԁɗɖđꓒ]$/u;
+
+function withoutMark(mark: string, open: string, letters: string): string {
+  const folded = letters.normalize("NFKD").replaceAll(/[\p{M}\s]/gu, "");
+  return ID_LETTERS.test(folded.toLowerCase()) ? `${open}${letters} ` : mark;
 }
 
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;

@@ -3,6 +3,7 @@
  * the folder's other files. Source: outcome-memory.md 2.1–2.4.
  */
 import type { Outcome, Standing } from "../../port/outcome.ts";
+import { sha256Hex } from "../text/text.ts";
 
 /** In the order in which all of them are meant. */
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
@@ -55,6 +56,17 @@ export function isMemoryId(id: string): boolean {
 export function idIn(collection: Collection, id: string): string {
   const digits = MOVABLE_ID.exec(id)?.[1];
   return digits === undefined ? id : `${collection}_${digits}`;
+}
+
+/** None of these characters means anything in a prompt. */
+const PLAIN_ID = /^[\w.-]+$/;
+
+/**
+ * Returns the id under which a memory of a Roampal is filed here, and any memory enters a prompt: its own, or one that is made of it if
+ * it has other characters. Older imports have filed any text as an id.
+ */
+export function plainId(id: string): string {
+  return PLAIN_ID.test(id) ? id : `imported_${sha256Hex(id).slice(0, 24)}`;
 }
 
 /** Every id that the memory may have been given out under; none for a book's chunk, which has one alone. */

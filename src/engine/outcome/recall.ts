@@ -6,7 +6,7 @@ import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator 
 import { type FindContext, findMemories, type FindRequest, type Found } from "./find.ts";
 import { facts as factsOf, listMemories } from "./list.ts";
 import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots } from "./injection.ts";
-import { type Collection, isCollection } from "./memory.ts";
+import { type Collection, isCollection, plainId } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
 import type { OwnSearches } from "./searched.ts";
 import { findShown, isoTime, type Memory, toMemory } from "./store.ts";
@@ -81,7 +81,7 @@ function listed(described: string, memories: readonly Memory[], nowMs: number): 
   const lines = memories.map((memory, at) => {
     const notes = notesOf(memory, nowMs).filter((note) => note !== "");
     const meta = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
-    return `${at + 1}. [${memory.collection}]${meta} [id:${memory.id}] ${quoted(memory.text)}`;
+    return `${at + 1}. [${memory.collection}]${meta} [id:${plainId(memory.id)}] ${quoted(memory.text)}`;
   });
   return [`Found ${memories.length} result(s) for '${cut(described)}':`, ...lines]
     .map((part) => `${part}\n\n`)

@@ -4,6 +4,7 @@
  */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
+import { plainId } from "./memory.ts";
 
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
@@ -42,7 +43,7 @@ export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], 
 }
 
 function fullPrompt({ user, assistant }: Exchange, memories: readonly ToScore[], message: string): string {
-  const surfaced = memories.map(({ id, text }) => `• [${id}] ${said(text)}`);
+  const surfaced = memories.map(({ id, text }) => `• [${plainId(id)}] ${said(text)}`);
   return [
     `<${TAG}>`,
     "Before you answer, score the exchange before this message.",
@@ -55,7 +56,7 @@ function fullPrompt({ user, assistant }: Exchange, memories: readonly ToScore[],
     ...RUBRIC,
     "",
     "Call this first:",
-    `score_memories(outcome="…", memory_scores={${memories.map(({ id }) => ` "${id}": "___"`).join(",")}${memories.length === 0 ? "" : " "}})`,
+    `score_memories(outcome="…", memory_scores={${memories.map(({ id }) => ` "${plainId(id)}": "___"`).join(",")}${memories.length === 0 ? "" : " "}})`,
     "",
     ...GUIDE,
     NOTE,
@@ -70,7 +71,7 @@ export function plainScoringPrompt(
   memories: readonly ToScore[],
   message: string,
 ): string {
-  const surfaced = memories.map(({ id, text }) => `• [${id}] ${said(head(text, MEMORY_CHARACTERS))}`);
+  const surfaced = memories.map(({ id, text }) => `• [${plainId(id)}] ${said(head(text, MEMORY_CHARACTERS))}`);
   return [
     "Before you answer, call the tool score_memories for the exchange before this message.",
     "",
@@ -83,7 +84,7 @@ export function plainScoringPrompt(
     ...RUBRIC,
     "",
     "outcome: worked, failed, partial or unknown",
-    `memory_scores: {${memories.map(({ id }) => `"${id}": "___"`).join(", ")}}`,
+    `memory_scores: {${memories.map(({ id }) => `"${plainId(id)}": "___"`).join(", ")}}`,
     "",
     ...GUIDE,
     "",

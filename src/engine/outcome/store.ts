@@ -11,6 +11,7 @@ import { weightOf } from "./memory-bank.ts";
 import { timeOf } from "./memory-object.ts";
 import {
   type Collection,
+  plainId,
   idIn,
   idsOf,
   isCollection,
@@ -88,9 +89,10 @@ function freeId(tx: LedgerTx, collection: Collection, seed: string): string {
   }
 }
 
-/** The drawer that an id was given out for, wherever the memory is by now; any drawer by its own id. */
+/** The drawer that an id was given out for, here or by a Roampal, wherever the memory is by now; any drawer by its own id. */
 export function findShown(tx: Pick<LedgerTx, "findDrawer">, id: string): Drawer | undefined {
-  const drawer = tx.findDrawer(id);
+  const filed = plainId(id);
+  const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));
   if (drawer !== undefined) return drawer;
   for (const one of idsOf(id)) {
     const moved = tx.findDrawer(one);

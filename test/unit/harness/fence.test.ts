@@ -31,6 +31,19 @@ describe("fence", () => {
     ["half a character", "a\ud800b"],
   ])("%s stays inside", (_what, text) => assertFenced(fence(text, MAX), MAX));
 
+  test("no look-alike of a bracket and no invisible character remains, in any plane", () => {
+    const brackets = "<＜﹤ᐸ˂≺❮⟨〈〈❬❰⧼≮ >＞﹥ᐳ˃≻❯⟩〉〉❭❱⧽≯";
+    expect(fence(brackets, MAX).split("\n")[2]).toBe(`| ${"‹".repeat(14)} >${"›".repeat(13)}`);
+    const unseen = [0x180b, 0x180e, 0xfe00, 0xfe0f, 0xfff9, 0xfffb, 0x1d173, 0x1d17a, 0xe0100, 0xe01ef, 0xe0fff, 0x34f];
+    const hidden = unseen.map((point) => String.fromCodePoint(point)).join("a");
+    expect(fence(`b${hidden}b`, MAX).split("\n")[2]).toBe(`| b${"a".repeat(unseen.length - 1)}b`);
+    expect(fence("x\u200c\u200d\u200cy", MAX).split("\n")[2]).toBe("| xy");
+  });
+
+  test("scripts and emoji keep their joiners", () => {
+    expect(fence("می\u200cخواهم 👩\u200d💻", MAX).split("\n")[2]).toBe("| می\u200cخواهم 👩\u200d💻");
+  });
+
   test("what a note says can still be read", () => {
     expect(fence("## Story\n\n[room]\n  - we use zod\t(file.md)", MAX).split("\n").slice(2, -1)).toEqual([
       "| ## Story",

@@ -1,0 +1,90 @@
+/** Every value in a template for a prompt is quoted: one that is not would let a memory say what only the broker may say. */
+import { basename } from "node:path";
+import { expect, test } from "vitest";
+import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";
+
+const INJECTION = "src/engine/outcome/injection.ts";
+const outcome = sourceFiles("src/engine/outcome");
+/** The files that word what an agent is told: `injection.ts`, and all that take a function of it. */
+const words = outcome.filter(
+  (file) =>
+    file.path === INJECTION ||
+    importsOf(file).some(({ specifier, typesOnly }) => !typesOnly && resolveImport(file.path, specifier) === INJECTION),
+);
+
+/** Calls that make a value harmless: `quoted` and its callers, ids, numbers, and words of ours. */
+const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
+/** Names of constants, numbers and counts. */
+const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
+/** Other values, and why nobody else's words can be in them. */
+const KNOWN: Readonly<Record<string, readonly string[]>> = {
+  "notes, ages and collections are made of numbers and of words of ours": [
+    'injection.ts notes.join(", ")',
+    'recall.ts notes.join(", ")',
+    ...[
+      "recall.ts memory.collection",
+      "recall.ts collection",
+      "recall.ts meta",
+      "recall.ts uses",
+      "recall.ts ids.size",
+    ],
+    ...["recent.ts recency(madeMs, nowMs)", "profile.ts tag", 'scoring-prompt.ts memories.length === 0 ? "" : " "'],
+  ],
+  "its own templates are looked at": [
+    'scoring-prompt.ts memories.map(({ id }) => ` "${plainId(id)}": "___"`).join(",")',
+    'scoring-prompt.ts memories.map(({ id }) => `"${plainId(id)}": "___"`).join(", ")',
+    "recall.ts part",
+  ],
+  "the caller quotes the whole, or has quoted it": [
+    "injection.ts text.slice(0, MEMORY_MAX).toWellFormed()",
+    "profile.ts space > 0 ? cut.slice(0, space) : cut",
+    "scoring-prompt.ts text.slice(0, characters).toWellFormed()",
+    "recent.ts head(words, EXCHANGE_CHARACTERS)",
+    'scoring-prompt.ts quoted(text).replaceAll(\'"\', "”")',
+    ...["injection.ts open", "injection.ts letters"],
+  ],
+  "an answer about the agent's own arguments": [
+    ...["recall.ts days", "recall.ts unknown", 'recall.ts SORTS.join(", ")', "recall.ts name", "recall.ts maximum"],
+  ],
+};
+const known = new Set(Object.values(KNOWN).flat());
+
+/** The text of each `${…}`, those inside another one too. */
+function holes(text: string): string[] {
+  const found: string[] = [];
+  for (let at = text.indexOf("${"); at !== -1; at = text.indexOf("${", at + 2)) {
+    let depth = 1;
+    let end = at + 2;
+    for (; depth > 0 && end < text.length; end += 1) depth += { "{": 1, "}": -1 }[text[end] ?? ""] ?? 0;
+    found.push(text.slice(at + 2, end - 1).trim());
+  }
+  return found;
+}
+
+function bypasses(file: SourceFile): string[] {
+  return holes(file.text.replaceAll(/\/\*[\s\S]*?\*\//g, ""))
+    .filter((hole) => !HARMLESS.test(hole) && !OURS.test(hole))
+    .map((hole) => `${basename(file.path)} ${hole}`);
+}
+
+test("a value enters a prompt through quoted or plainId", () => {
+  expect(words.map(({ path }) => path)).toContain("src/engine/outcome/scoring-prompt.ts");
+  const all = words.flatMap(bypasses);
+  expect(all.filter((one) => !known.has(one))).toEqual([]);
+  expect([...known].filter((one) => !all.includes(one))).toEqual([]);
+  const bare = { path: INJECTION, text: "`[id:${id}] ${quoted(text)} ${flag ? `${text}` : other(quoted(text))}`" };
+  expect(bypasses(bare)).toEqual([
+    ...["injection.ts id", "injection.ts flag ? `${text}` : other(quoted(text))", "injection.ts text"],
+  ]);
+});
+
+test("a text of a hook ends in its fence", () => {
+  const texts = sourceFiles("src/harness").flatMap(({ path, text }) =>
+    [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
+  );
+  expect(texts).toHaveLength(2);
+  const returned = texts.flatMap(({ path, body }) =>
+    [...body.matchAll(/^ {2}return (\w+)/gm)].map(([, call]) => `${basename(path)} ${call}`),
+  );
+  expect(returned).toEqual(["recall.ts fence", "wake-up.ts fence"]);
+});
