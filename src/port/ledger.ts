@@ -80,6 +80,8 @@ export interface LedgerReader {
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number };
   /** The recipe of the palace's ids. */
+  /** Whether a diary entry's slices name it by `parent_entry_id` alone: MemPalace before 3.11 has cut it. */
+  holdsOldSlices(): boolean;
   idRecipe(): IdRecipe;
   /** Drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };

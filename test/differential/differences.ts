@@ -273,7 +273,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "coordination-texts",
     versions: NEW,
     tools: ["task_create", "event_list", "event_wait", "artifact_put", "patch_submit"],
-    what: "wording of a task's `Delivery` part and `handoff`, of the `note` on `from_agent`, and of `warnings` on patches",
+    what: "wording of a task's `Delivery` part, of its `handoff` after the first sentence, of the `note` on `from_agent`, and of `warnings` on patches",
     why: "the same in our own words; agents read them, nothing parses them",
     mend: (theirs, ours) => [withoutWords(theirs), withoutWords(ours)],
   },

@@ -12,6 +12,25 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
+/** No palace at all, and arguments that no palace could answer: they are looked at first. 3.11 words an absent palace in its own way. */
+const NO_PALACE = "";
+const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
+const REFUSED: readonly ToolCall[] = [
+  ["get_drawers", { drawer_ids: MANY }],
+  ["get_drawers", { drawer_ids: [] }],
+  ["delete_drawers", { drawer_ids: MANY }],
+  ["diary_read", { agent_name: " " }],
+  ["diary_read", { agent_name: "me", wing: "a/b" }],
+  ["list_rooms", { wing: "a/b" }],
+  ["list_drawers", { wing: "a/b" }],
+  ["list_drawers", { since: "soon" }],
+  ["find_tunnels", { wing_a: "a/b" }],
+  ["follow_tunnels", { wing: "a/b", room: "r" }],
+  ["follow_tunnels", { wing: "w", room: " " }],
+  ["search", { query: "some words", wing: "a/b" }],
+  ["search", { query: "some words", since: "soon" }],
+];
+
 /** `status` comes first: with it theirs makes the collection where there is none. */
 const CALLS: readonly ToolCall[] = [
   ["status", {}],
@@ -47,6 +66,11 @@ for (const version of MEMPALACE_VERSIONS) {
           script,
           version === "3.3.6" ? CALLS.filter(([tool]) => tool !== "get_drawers") : CALLS,
         ),
+      );
+
+    if (version !== "3.3.6")
+      test("arguments are refused before a palace is missed", { timeout: 180_000 }, () =>
+        expectAnsweredAlike(version, NO_PALACE, REFUSED),
       );
   });
 }

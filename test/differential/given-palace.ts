@@ -1,5 +1,5 @@
 /** A palace of Python's making: the real MemPalace opens it, we take a copy over, and both are asked the same calls. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -29,7 +29,7 @@ export async function expectAnsweredAlike(
     const env = mempalaceEnv(home);
     await python(version, home, script, [folder]);
     mkdirSync(palace.config.paths.palaceDir, { recursive: true });
-    cpSync(folder, palace.config.paths.palaceDir, { recursive: true });
+    if (existsSync(folder)) cpSync(folder, palace.config.paths.palaceDir, { recursive: true });
     await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
     await isReady(palace);
     const theirs = new DifferentialServer([mempalaceBin(version, "mempalace-mcp"), "--palace", folder], env, home);

@@ -48,6 +48,22 @@ vectors = DefaultEmbeddingFunction()(list(texts))
 collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), embeddings=vectors, uris=uris)
 `;
 
+/** A palace of 3.6: no row has a recipe, and the slices of a diary entry name it by one key alone. */
+const OLDER = `
+import chromadb, sys
+from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+collection = chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers",
+  embedding_function=DefaultEmbeddingFunction(), metadata={"hnsw:space": "cosine"})
+entry = "diary_wing_lily_20260808_142113121027_3e4c74763d73"
+texts = ["first ", "second ", "third", "a drawer of its own"]
+common = {"filed_at": "2026-08-08T14:21:13", "source_file": "", "added_by": "mcp"}
+slices = [{**common, "wing": "wing_lily", "room": "diary", "type": "diary_entry", "agent": "lily", "chunk_index": n,
+  "parent_entry_id": entry} for n in range(3)]
+collection.add(ids=[f"{entry}_chunk_{n:06d}" for n in range(3)] + ["drawer_w_r_0123456789abcdef01234567"], documents=texts,
+  metadatas=[*slices, {**common, "wing": "w", "room": "r", "chunk_index": 0}], embeddings=DefaultEmbeddingFunction()(texts))
+`;
+const ENTRY = "diary_wing_lily_20260808_142113121027_3e4c74763d73";
+
 const DRAWERS = ["long", "diary_old", "both", "spread", "mixed", "unordered", "texts", "zebra", "long_chunk_000001"];
 
 const LISTS: readonly ToolCall[] = [
@@ -111,6 +127,17 @@ describe.skipIf(missing !== undefined)(
       "drawers that are cut, by any version, are listed, read, changed and deleted as whole ones",
       { timeout: 180_000 },
       () => expectAnsweredAlike("3.11.0", MAKE, CALLS),
+    );
+
+    test("a diary entry that an older version has cut is one entry", { timeout: 180_000 }, () =>
+      expectAnsweredAlike("3.11.0", OLDER, [
+        ["list_drawers", {}],
+        ["list_drawers", { wing: "wing_lily", room: "diary" }],
+        ["get_drawer", { drawer_id: ENTRY }],
+        ["diary_read", { agent_name: "lily" }],
+        ["delete_drawer", { drawer_id: ENTRY }],
+        ["list_drawers", {}],
+      ]),
     );
   },
 );

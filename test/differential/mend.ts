@@ -246,7 +246,9 @@ export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | 
 export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
   if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
-  if (["note", "handoff"].includes(key)) return typeof value;
+  if (key === "note") return typeof value;
+  // Its first sentence names the task and the agent, and is the same.
+  if (key === "handoff") return String(value).replace(/(?<=\. )[^]*/, "");
   if (!isRecord(value)) return value;
   // A task's body is of another length with other words.
   const { body_truncated: _cut, body_length: _length, ...shown } = value;

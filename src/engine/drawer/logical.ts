@@ -76,14 +76,17 @@ export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
   return { ...others, content_preview: preview(content) };
 }
 
-/** Lists single rows in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace does. */
+/**
+ * Lists single rows in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace does. A palace with diary entries
+ * that a version before 3.11 has cut is listed as 3.11 lists it.
+ */
 export function listDrawers(
-  ledger: Pick<LedgerReader, "idRecipe" | "listDrawers" | "listLogical">,
+  ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,
   filter: DrawerFilter,
   limit: number,
   offset: number,
 ): { drawers: LogicalDrawer[]; total: number } {
-  if (ledger.idRecipe() === "v3") return ledger.listLogical(filter, limit, offset);
+  if (ledger.idRecipe() === "v3" || ledger.holdsOldSlices()) return ledger.listLogical(filter, limit, offset);
   const { drawers, total } = ledger.listDrawers(filter, limit, offset);
   return { drawers: drawers.map((drawer) => ({ id: drawer.id, rows: [drawer], isSplit: false })), total };
 }

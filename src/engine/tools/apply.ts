@@ -36,6 +36,7 @@ import { addPart } from "../source/source-parts.ts";
 import { removeSource, replaceSource } from "../source/source.ts";
 import { addMessages } from "../source/sweep.ts";
 import { sync } from "../source/sync.ts";
+import { Looked, NOTHING } from "./nothing.ts";
 
 /** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
@@ -142,14 +143,5 @@ export function answerWithoutPalace(call: WriteCall): { value: unknown } | undef
   }
 }
 
-class Looked extends Error {}
-
-/** Any access to it, however deep, means that the write wants to look. */
-const NOTHING: object = new Proxy(() => {}, {
-  get: () => NOTHING,
-  apply: () => {
-    throw new Looked();
-  },
-});
 const NO_PALACE = NOTHING as LedgerTx;
 const NO_LOG = NOTHING as LogstreamTx;

@@ -22,8 +22,9 @@ import { checkDuplicate, compareItems } from "../search/duplicate.ts";
 import { placeFilter, searchTool } from "../search/search-tool.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { reportSync } from "../source/sync.ts";
-import { asText, clampLimit, InvalidValue, validFilter } from "../text/validate.ts";
+import { asText, clampLimit, InvalidValue, validFilter, validName } from "../text/validate.ts";
 import { validWindow } from "../text/window.ts";
+import { Looked, NOTHING } from "./nothing.ts";
 import { AAAK_TEXT, PROTOCOL_TEXT } from "./teaching.ts";
 
 /** Settings and notices that live in upstream's JSON files, not in the ledger. */
@@ -97,7 +98,10 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
   kg_timeline: graph(factTimeline),
   kg_stats: graph(factStats),
   traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
-  find_tunnels: founded(async ({ graph }, values) => findTunnels(await graph.rooms(), values)),
+  find_tunnels: founded(async ({ graph }, values) => {
+    for (const key of ["wing_a", "wing_b"]) validFilter(values[key], key);
+    return findTunnels(await graph.rooms(), values);
+  }),
   graph_stats: founded(async ({ reader, graph }) => {
     await graph.fresh();
     return graphStats(await graph.rooms(), reader.graph.links("tunnel").length);
@@ -105,13 +109,16 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
   list_tunnels: graph(listTunnels),
   list_hallways: graph(listHallways),
   follow_tunnels: founded(async ({ reader, graph }, values) => {
+    for (const key of ["wing", "room"]) validName(values[key], key);
     await graph.fresh();
     return followTunnels(reader, values);
   }),
-  search: (context, values) =>
-    context.isFounded() ? searchTool(context, values, "auto") : { ...NO_PALACE, results: [] },
+  search: founded((context, values) => searchTool(context, values, "auto"), { ...NO_PALACE, results: [] }),
   check_duplicate: founded((context, values) =>
-    checkDuplicate(context, values).catch(() => ({ error: "Duplicate check failed" })),
+    checkDuplicate(context, values).catch((error: unknown) => {
+      if (error instanceof Looked) throw error;
+      return { error: "Duplicate check failed" };
+    }),
   ),
   get_drawer: founded(({ reader }, values) => {
     const id = asText(values["drawer_id"]);
@@ -216,8 +223,18 @@ export async function prepareWrite(
 }
 
 /** Without a palace the answer is upstream's; a palace without drawers is still a palace. */
-function founded(read: ReadTool): ReadTool {
-  return (context, values) => (context.isFounded() ? read(context, values) : NO_PALACE);
+function founded(read: ReadTool, absent: object = NO_PALACE): ReadTool {
+  return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
+}
+
+/** Arguments that no palace could answer are refused first, as upstream refuses them: the code of the read itself decides. */
+async function withoutPalace(read: ReadTool, values: Arguments, absent: object): Promise<unknown> {
+  try {
+    return await read(NOTHING as AgentContext, values);
+  } catch (error) {
+    if (error instanceof Looked) return absent;
+    throw error;
+  }
 }
 
 /** The graph is read after others' writes are adopted; it needs no palace. */

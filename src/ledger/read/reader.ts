@@ -12,7 +12,7 @@ import { type ConversationRecord, toConversation } from "../conversation-row.ts"
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { ANEW } from "../schema/conversation-schema.ts";
-import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
+import { PARENT, SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
 import { type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
@@ -210,6 +210,12 @@ export class SqliteLedgerReader implements LedgerReader {
 
   idsByPart(part: string, limit: number): string[] {
     return idsByPart(this.#database, part, limit);
+  }
+
+  holdsOldSlices(): boolean {
+    const sql = `SELECT 1 FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL AND room = 'diary'
+      AND json_type(metadata, '$.parent_drawer_id') IS NULL LIMIT 1`;
+    return this.#database.prepare(sql).get() !== undefined;
   }
 
   idRecipe(): IdRecipe {
