@@ -122,7 +122,12 @@ export function toolValue(name: string, result: unknown): Json {
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
-  if (isErrorCode(wire.code)) return new PalaceError(wire.code, message, wire.hint ?? "", options);
+  if (isErrorCode(wire.code)) {
+    const hint = wire.hint ?? "";
+    // An answer to an agent repeats the hint in its message (rpc-error.ts).
+    const said = hint !== "" && message.endsWith(`; ${hint}`) ? message.slice(0, -hint.length - 2) : message;
+    return new PalaceError(wire.code, said, hint, options);
+  }
   const detail = (data as { message?: unknown } | undefined)?.message;
   const text = typeof detail === "string" ? `${message}: ${detail}` : message;
   const known: ErrorCode = code === RPC.METHOD_NOT_FOUND ? "PROTOCOL_UNKNOWN_METHOD" : "PROTOCOL_BAD_PARAMS";

@@ -104,7 +104,7 @@ function candidates(config: Config): Candidate[] {
 
 /**
  * Opens a message stream to the live broker; undefined when there is none. Errors: PROTOCOL_VERSION_MISMATCH,
- * CONFIG_BAD_VALUE.
+ * CONFIG_BAD_VALUE, TRANSPORT_SANDBOXED.
  */
 export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
   return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
@@ -173,10 +173,27 @@ async function firstLive<T>(
       const live = await attempt(candidate);
       if (live !== undefined) return live;
     } catch (error) {
-      if (error instanceof PalaceError && !error.code.startsWith("TRANSPORT_")) throw error;
+      if (!(error instanceof PalaceError)) continue;
+      // No other door is open to a process that may open no socket.
+      if (error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);
+      if (!error.code.startsWith("TRANSPORT_")) throw error;
     }
   }
   return undefined;
+}
+
+/** Errors: TRANSPORT_SANDBOXED, when this process may open no socket: a broker started by it could not open one either. */
+export async function assertSockets(config: Config): Promise<void> {
+  try {
+    (await dial({ kind: "unix", path: config.paths.socketPath })).destroy();
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);
+  }
+}
+
+/** The import is lazy: hardly any client runs in a sandbox. */
+async function namedSandbox(config: Config, error: PalaceError): Promise<PalaceError> {
+  return (await import("./sandbox.ts")).namedSandbox(config, error);
 }
 
 function assertProtocol({ protocol, version }: Pick<Health, "protocol" | "version">): void {

@@ -7,7 +7,7 @@ import { answerWithoutPalace } from "../engine/tools/apply.ts";
 import { checkArguments } from "../engine/tools/arguments.ts";
 import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
-import type { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
 import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { toolsOf } from "../protocol/tools/profile.ts";
@@ -16,7 +16,7 @@ import { findTool, type Tool } from "../protocol/tools/table.ts";
 import { isForLater, type Message, parseMessage } from "./delivery.ts";
 import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
-import type { Spool } from "./spool.ts";
+import type { Spool, SpooledWrite } from "./spool.ts";
 
 /** The reason why there is no broker, and the spool for writes. */
 export type Absence = { agent: string; config: Config; spool: Spool; away: PalaceError };
@@ -52,7 +52,7 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
     peer: { agent, door: "", uid: -1, pid: process.pid },
   });
   if (refused !== undefined) return toolResult(tool, refused.value);
-  spool.append({ atMs, agent, tool: tool.fullName, key, line });
+  append(spool, { atMs, agent, tool: tool.fullName, key, line }, away);
   const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
   if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` });
@@ -62,6 +62,17 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
     ...(id !== undefined && { drawer_id: id }),
     message: `${kept}; ${aboutId(tool, id)}.`,
   });
+}
+
+/** Errors: those of the spool. In a sandbox that lets nothing be written there either, the sandbox is the one to name. */
+function append(spool: Spool, write: SpooledWrite, away: PalaceError): void {
+  try {
+    spool.append(write);
+  } catch (error) {
+    if (away.code !== "TRANSPORT_SANDBOXED" || !(error instanceof PalaceError)) throw error;
+    const message = `${away.message}, and the write cannot be kept on this machine either: ${error.message}`;
+    throw new PalaceError(away.code, message, away.hint, { cause: error });
+  }
 }
 
 function aboutId({ name }: Tool, id: string | undefined): string {

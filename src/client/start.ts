@@ -22,7 +22,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/spec.ts";
 import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
-import { findBroker } from "./discover.ts";
+import { assertSockets, findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
 /** An older start mark belongs to a process that died. */
@@ -57,10 +57,14 @@ export type EnsureOptions = {
 /**
  * Returns a live broker and starts one if needed, but never for a verbatim endpoint or a read-only palace. Errors:
  * BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED for a verbatim endpoint, PALACE_GONE,
- * PROTOCOL_VERSION_MISMATCH, and the error that the started broker failed with.
+ * PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED, and the error that the started broker failed with.
  */
 export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
+  const running = await findBroker(config);
+  if (running !== undefined) return { ...running, started: false };
+  // A broker that is started from inside a sandbox fails as this does, but only after its whole time.
+  if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;
   let lastStart: number | undefined;

@@ -22,7 +22,11 @@ const CLOSE_MAX_MS = 10_000;
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
-  const before = await findBroker(config).catch(() => undefined);
+  const before = await findBroker(config).catch((error: unknown) => {
+    // A broker that cannot be asked to stop must not find the mark that it is stopped.
+    if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
+    return undefined;
+  });
   const unmarked = markStopped(config);
   let stopped = await endBroker(config).catch(async (error: unknown) => {
     if (!(error instanceof PalaceError && error.code === "PROTOCOL_VERSION_MISMATCH")) throw error;

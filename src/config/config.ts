@@ -39,6 +39,8 @@ export type ModelConfig = Readonly<{
   userHome: string;
 }>;
 
+export type Sandbox = "claude-code" | "sandbox-runtime" | "codex";
+
 export type Config = Readonly<{
   paths: Paths;
   /** Arguments and environment that lead another command of ours to the very same palace. */
@@ -50,6 +52,8 @@ export type Config = Readonly<{
   /** Endpoint used verbatim; undefined: discovered. */
   endpoint: string | undefined;
   agentName: string | undefined;
+  /** The agent's sandbox that this process says it runs in. */
+  sandbox: Sandbox | undefined;
   tools: ToolProfile;
   /** Doors that the environment asks for; the broker remembers them. Undefined: as the file says, else as last time. */
   listen: Doors["listen"];
@@ -146,6 +150,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
     settings,
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
+    sandbox: sandboxOf(env),
     tools: toolProfile(env),
     ...doors,
     lastingDoors: readDoors(settings.fileOnly),
@@ -192,6 +197,13 @@ function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
   });
+}
+
+/** Source of the variables: sandbox-runtime 0.0.83, Codex 0.146, Claude Code 2.1. */
+function sandboxOf(env: Env): Sandbox | undefined {
+  if (readVariable(env, "CODEX_SANDBOX_NETWORK_DISABLED") !== undefined) return "codex";
+  if (readVariable(env, "SANDBOX_RUNTIME") === undefined) return undefined;
+  return readVariable(env, "CLAUDECODE") === undefined ? "sandbox-runtime" : "claude-code";
 }
 
 /** Source: outcome-memory.md 4.2. */

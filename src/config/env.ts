@@ -57,6 +57,21 @@ export const VARIABLES = {
     default: "the executable's name",
     meaning: "Name of the agent in the journal.",
   },
+  CLAUDECODE: {
+    group: "client",
+    default: "",
+    meaning: "Claude Code sets it for its commands; a refused socket is then explained by its sandbox.",
+  },
+  SANDBOX_RUNTIME: {
+    group: "client",
+    default: "",
+    meaning: "Claude Code's sandbox (sandbox-runtime) sets it; a refused socket is then explained by it.",
+  },
+  CODEX_SANDBOX_NETWORK_DISABLED: {
+    group: "client",
+    default: "",
+    meaning: "Codex sets it in its sandbox; a refused socket is then explained by it.",
+  },
   MEMPALACE_BACKUP_PASSPHRASE: {
     group: "client",
     default: "",

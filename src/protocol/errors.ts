@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   TRANSPORT_CLOSED: "the connection ended before the reply",
   TRANSPORT_TIMEOUT: "the broker did not answer in time",
   TRANSPORT_FRAME_TOO_LARGE: "one message is larger than the frame limit",
+  TRANSPORT_SANDBOXED: "a sandbox does not let this process open sockets",
   TRANSPORT_SPOOL_FULL: "no broker can be reached, and the spool for waiting writes is full",
   PROTOCOL_BAD_FRAME: "a message is not UTF-8 JSON, or is nested too deep",
   PROTOCOL_BAD_PARAMS: "the parameters do not fit the method",

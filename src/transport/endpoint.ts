@@ -2,6 +2,7 @@
  * A broker's address, and dialling it. An endpoint is written `unix:/path` or `http://host:port`. Imported by the
  * client; it knows nothing of the messages on the stream.
  */
+import { accessSync, constants } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
@@ -29,12 +30,16 @@ export function formatEndpoint(endpoint: Endpoint | Door): string {
   return `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
 }
 
-/** A connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
+/** A connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
 export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown): void =>
-      reject(new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }));
+      reject(
+        isSandboxed(endpoint, cause)
+          ? new PalaceError("TRANSPORT_SANDBOXED", sandboxedAt(where, cause), SANDBOX_HINT, { cause })
+          : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
+      );
     let socket: Socket;
     try {
       // By name: in a bare argument Node takes digits for a port.
@@ -61,4 +66,25 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
       refuse(cause);
     });
   });
+}
+
+const SANDBOX_HINT = "allow UNIX sockets in the settings of the sandbox, or run the command outside it";
+
+function sandboxedAt(where: string, cause: unknown): string {
+  return `a sandbox does not let this process open sockets (${(cause as NodeJS.ErrnoException).code} at ${where})`;
+}
+
+/**
+ * True when the system refused the socket itself. The kernel answers EACCES also for a socket of another user; then the
+ * file's own permissions refuse, too.
+ */
+function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code !== "EACCES" || endpoint.kind === "tcp") return code === "EPERM" || code === "EACCES";
+  try {
+    accessSync(endpoint.path, constants.W_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "EACCES";
+  }
 }

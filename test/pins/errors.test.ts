@@ -12,6 +12,7 @@ test("the error codes are these", () => {
     "TRANSPORT_CLOSED",
     "TRANSPORT_TIMEOUT",
     "TRANSPORT_FRAME_TOO_LARGE",
+    "TRANSPORT_SANDBOXED",
     "TRANSPORT_SPOOL_FULL",
     "PROTOCOL_BAD_FRAME",
     "PROTOCOL_BAD_PARAMS",

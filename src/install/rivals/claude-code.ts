@@ -116,6 +116,27 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
+/**
+ * The sandbox holds only the commands that the agent types: our server and our hooks run outside it. On Linux it ignores
+ * `allowUnixSockets`.
+ */
+function sandbox(look: Look): Rival[] {
+  const all = [...settings(look), ...managed(look)];
+  if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];
+  if (process.platform === "darwin" && all.some((sheet) => sheet.words(...ALLOWED_SOCKETS).length > 0)) return [];
+  return all
+    .filter((sheet) => sheet.value("sandbox", "enabled") === true)
+    .slice(0, 1)
+    .map((sheet) => ({
+      what: "the sandbox refuses every socket",
+      where: sheet.where(sheet.at("sandbox", "enabled")),
+      wins: "our tools and hooks work, but a palace command that Claude Code types in its shell reaches no broker",
+      takeOut: `if those shall work, put "network":{"allowAllUnixSockets":true} into "sandbox" of ${userSettings(look)}`,
+    }));
+}
+
+const ALLOWED_SOCKETS = ["sandbox", "network", "allowUnixSockets"];
+
 /** Servers can be named in a list of denied ones, or be missing in a list of allowed ones. */
 function policies(look: Look): Rival[] {
   const isManaged = new Set(managed(look).map(({ path }) => path));
@@ -213,6 +234,7 @@ export const CLAUDE_ROWS: readonly RivalRow[] = [
       ...flag(managed(look), "allowManagedHooksOnly", NO_HOOKS, askAdministrator),
     ],
   },
+  { name: "sandbox", find: sandbox },
   {
     name: "permission rule",
     find: (look) => [

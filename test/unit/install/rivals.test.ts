@@ -100,6 +100,14 @@ const CASES: Case[] = [
     found: [["etc/managed-settings.json:3", "whoever manages this machine"]],
   },
   {
+    ...{ agent: "claude-code", row: "sandbox" },
+    files: {
+      ".claude/settings.json": { sandbox: { enabled: true, network: { allowUnixSockets: [] } } },
+      "etc/managed-settings.json": { sandbox: { enabled: true } },
+    },
+    found: [[".claude/settings.json:3", 'put "network":{"allowAllUnixSockets":true} into "sandbox" of']],
+  },
+  {
     ...{ agent: "claude-code", row: "permission rule" },
     files: { ".claude/settings.json": { permissions: { deny: ["Read"], ask: ["mcp__mempalace__*"] } } },
     found: [[".claude/settings.json:7", "take it out of"]],

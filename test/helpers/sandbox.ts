@@ -1,0 +1,72 @@
+/**
+ * Sandboxes of coding agents, for tests: Claude Code's own (sandbox-runtime, fetched once into the cache), and a preloaded
+ * library that refuses sockets as Codex's does.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CI_CACHE } from "./python-mempalace.ts";
+
+const RUNTIME = "0.0.83";
+/** Programs that sandbox-runtime runs on Linux. */
+const PROGRAMS = ["bwrap", "socat", "rg"];
+
+/** Refuses with the errno in REFUSED_ERRNO the calls that Codex's filter refuses. */
+const LIBRARY = `
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+static int refuse(void) { errno = atoi(getenv("REFUSED_ERRNO")); return -1; }
+int connect(int fd, const struct sockaddr *address, socklen_t length) { return refuse(); }
+int bind(int fd, const struct sockaddr *address, socklen_t length) { return refuse(); }
+int listen(int fd, int backlog) { return refuse(); }
+`;
+
+/** Returns why neither sandbox can be had here; undefined when both can. Errors: the same reason, where CI=true. */
+export function sandboxMissing(): string | undefined {
+  const reason = whyNot();
+  if (reason !== undefined && process.env["CI"] === "true") throw new Error(reason);
+  return reason;
+}
+
+function whyNot(): string | undefined {
+  if (process.platform !== "linux") return "the sandboxes are Linux's";
+  for (const program of ["cc", ...PROGRAMS])
+    if (!succeeds("sh", "-c", `command -v ${program}`)) return `${program} is not installed`;
+  if (!succeeds("bwrap", "--unshare-user", "--unshare-net", "--ro-bind", "/", "/", "true"))
+    return "bwrap may make no namespaces here";
+  return undefined;
+}
+
+function succeeds(file: string, ...args: string[]): boolean {
+  try {
+    execFileSync(file, args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Compiles the library in `folder` and returns the environment that preloads it. */
+export function refusing(folder: string, errno: number): { LD_PRELOAD: string; REFUSED_ERRNO: string } {
+  const file = join(folder, "refuse.so");
+  if (!existsSync(file)) {
+    writeFileSync(join(folder, "refuse.c"), LIBRARY);
+    execFileSync("cc", ["-shared", "-fPIC", "-o", file, join(folder, "refuse.c")]);
+  }
+  return { LD_PRELOAD: file, REFUSED_ERRNO: String(errno) };
+}
+
+/** Returns the program of sandbox-runtime. */
+export function sandboxRuntime(): string {
+  const folder = join(CI_CACHE, `sandbox-runtime-${RUNTIME}`);
+  if (!existsSync(folder)) {
+    const draft = `${folder}.new-${process.pid}`;
+    mkdirSync(draft, { recursive: true });
+    writeFileSync(join(draft, "package.json"), "{}");
+    const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    execFileSync("npm", ["install", ...quietly, `@anthropic-ai/sandbox-runtime@${RUNTIME}`], { cwd: draft });
+    renameSync(draft, folder);
+  }
+  return join(folder, "node_modules/.bin/srt");
+}

@@ -1,0 +1,135 @@
+/** Agents' sandboxes that refuse sockets: a command and a shim name the cause at once, and start no broker to wait for. */
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { refusing, sandboxMissing, sandboxRuntime } from "../../helpers/sandbox.ts";
+
+const reason = sandboxMissing();
+if (reason !== undefined) console.log(`left out: sandboxes (${reason})`);
+
+/** Half the time that a client waits for a broker that it has started. */
+const AT_ONCE_MS = 15_000;
+const { EPERM, EACCES } = constants.errno;
+const drawer = JSON.stringify({ wing: "boxed", room: "r", content: "written inside a sandbox" });
+
+type Ran = { code: number | null; stdout: string; stderr: string };
+
+async function atOnce(run: Promise<Ran>): Promise<Ran> {
+  const startedAt = performance.now();
+  const result = await run;
+  expect(performance.now() - startedAt, result.stderr).toBeLessThan(AT_ONCE_MS);
+  return result;
+}
+
+async function expectFiledLater(palace: TestPalace, count: number): Promise<void> {
+  expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(count);
+  await palace.run("palace", ["spool", "replay"]);
+  const listed = await palace.run("palace", ["call", "list_drawers", '{"wing":"boxed"}', "--json"]);
+  expect(JSON.parse(listed.stdout), listed.stderr).toMatchObject({ total: 1 });
+}
+
+describe.skipIf(reason)("a sandbox that refuses every socket", () => {
+  for (const [name, errno] of Object.entries({ EPERM, EACCES }))
+    for (const isRunning of [true, false])
+      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read says why, a write is spooled`, async () => {
+        await using palace = createTestPalace();
+        if (isRunning) await palace.startBroker();
+        const env = refusing(palace.home, errno);
+        const read = await atOnce(palace.run("palace", ["search", "anything", "--json"], { env }));
+        expect(read.code, read.stderr).toBe(3);
+        expect(read.stdout).toMatch(/TRANSPORT_SANDBOXED/);
+        expect(read.stdout).toMatch(new RegExp(`a sandbox does not let this process open sockets \\(${name} at unix:`));
+        const written = await atOnce(palace.run("palace", ["call", "add_drawer", drawer, "--json"], { env }));
+        expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
+        // Nobody has tried to start a broker.
+        expect(existsSync(palace.config.paths.logFile)).toBe(false);
+        await expectFiledLater(palace, 1);
+      });
+
+  test("a shim in it answers: the handshake, a read's reason, a spooled write", async () => {
+    await using palace = createTestPalace();
+    const shim = await palace.shim(refusing(palace.home, EPERM));
+    await expect(shim.call("mempalace_search", { query: "anything" })).rejects.toThrow(/sandbox/);
+    expect(JSON.stringify(await shim.call("mempalace_add_drawer", JSON.parse(drawer)))).toContain("spooled");
+    await shim.close();
+    expect(existsSync(palace.config.paths.logFile)).toBe(false);
+    await expectFiledLater(palace, 1);
+  });
+
+  test("the hint is the setting of the sandbox that the environment names", async () => {
+    await using palace = createTestPalace();
+    const hintIn = async (env: Record<string, string>): Promise<string> =>
+      (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;
+    expect(await hintIn({})).toContain("allow UNIX sockets in the settings of the sandbox");
+    expect(await hintIn({ CODEX_SANDBOX_NETWORK_DISABLED: "1" })).toContain("Codex has no setting");
+    expect(await hintIn({ SANDBOX_RUNTIME: "1" })).toContain('"network":{"allowAllUnixSockets":true} into ~/.srt-');
+    expect(await hintIn({ SANDBOX_RUNTIME: "1", CLAUDECODE: "1" })).toContain(
+      '"sandbox":{"network":{"allowAllUnixSockets":true}} into ~/.claude/settings.json',
+    );
+  });
+
+  test("palace stop changes nothing there, and palace doctor names the sandbox", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const env = refusing(palace.home, EPERM);
+    const stopped = await palace.run("palace", ["stop"], { env });
+    expect(stopped.code).toBe(3);
+    expect(stopped.stderr).toMatch(/sandbox/);
+    const looked = await palace.run("palace", ["doctor"], { env });
+    expect(looked.stdout + looked.stderr).toMatch(/a sandbox does not let this process open sockets/);
+    // The broker goes on, and clients outside still reach it or start the next.
+    expect((await palace.run("palace", ["search", "x"])).code).toBe(0);
+    expect((await palace.run("palace", ["status"])).stdout).not.toMatch(/stopped by hand/);
+  });
+});
+
+describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
+  type Settings = { write?: string[]; network?: object };
+
+  async function inside(palace: TestPalace, args: string[], { write = [], network = {} }: Settings = {}): Promise<Ran> {
+    const settings = join(palace.home, "srt.json");
+    writeFileSync(
+      settings,
+      JSON.stringify({
+        network: { allowedDomains: [], deniedDomains: [], ...network },
+        filesystem: { denyRead: [], allowWrite: write, denyWrite: [] },
+      }),
+    );
+    const command = ["--settings", settings, process.execPath, palace.executable("palace"), ...args];
+    const env = { ...palace.env, CLAUDECODE: "1" } as NodeJS.ProcessEnv;
+    return promisify(execFile)(sandboxRuntime(), command, { env, cwd: palace.home }).then(
+      (ran) => ({ code: 0, ...ran }),
+      (error: Ran) => error,
+    );
+  }
+
+  test("a read names the setting, and with it the broker answers", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const refused = await atOnce(inside(palace, ["search", "anything"]));
+    expect(refused.code, refused.stderr).toBe(3);
+    expect(refused.stderr).toContain("allowAllUnixSockets");
+    const allowed = await inside(palace, ["call", "add_drawer", drawer, "--json"], {
+      network: { allowAllUnixSockets: true },
+    });
+    expect(JSON.parse(allowed.stdout), allowed.stderr).toMatchObject({ success: true });
+    expect(allowed.stdout).not.toContain("spooled");
+  });
+
+  test("a write is spooled where the sandbox lets it be, and else refused with both reasons", async () => {
+    await using palace = createTestPalace();
+    const refused = await atOnce(inside(palace, ["call", "add_drawer", drawer]));
+    expect(refused.code, refused.stdout).toBe(3);
+    expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*cannot be written/);
+    expect(refused.stderr.match(/allowAllUnixSockets/g)).toHaveLength(1);
+    const kept = await atOnce(inside(palace, ["call", "add_drawer", drawer, "--json"], { write: [palace.home] }));
+    expect(JSON.parse(kept.stdout), kept.stderr).toMatchObject({ success: true, spooled: true });
+    expect(existsSync(palace.config.paths.logFile)).toBe(false);
+    await expectFiledLater(palace, 1);
+    expect(readFileSync(palace.config.paths.logFile, "utf8")).toContain("listening");
+  });
+});
