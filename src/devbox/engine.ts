@@ -3,9 +3,12 @@
  * dockerode is loaded when it is needed, because every other verb does without.
  */
 import { execFile } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { EventEmitter } from "node:events";
 import { promisify } from "node:util";
 import type Docker from "dockerode";
 import type { Env } from "../config/env.ts";
+import { PalaceError } from "../protocol/errors.ts";
 import { noDocker } from "./compose.ts";
 
 export type Engine = Docker;
@@ -17,13 +20,44 @@ const ADDRESS = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]
 export async function openEngine(env: Env): Promise<Engine> {
   try {
     const { stdout } = await promisify(execFile)("docker", ADDRESS, { env, timeout: ANSWER_MAX_MS });
-    const { default: Client } = await import("dockerode");
-    const engine = new Client(addressOptions(stdout.trim()));
+    const engine = await connectEngine(stdout.trim());
     await engine.ping();
     return engine;
   } catch (error) {
     throw noDocker(error);
   }
+}
+
+export async function connectEngine(address: string): Promise<Engine> {
+  const { default: Client } = await import("dockerode");
+  unsubscribe(REQUESTS, failCutAnswer);
+  subscribe(REQUESTS, failCutAnswer);
+  return new Client(addressOptions(address));
+}
+
+/** Node's own channel of the HTTP requests that this process begins. */
+const REQUESTS = "http.client.request.start";
+
+/** Makes a request fail whose answer is cut off. Without it dockerode calls nobody back, and the process ends in mid-work. */
+function failCutAnswer(begun: unknown): void {
+  const { request } = begun as { request: EventEmitter };
+  request.once("response", (response: EventEmitter) =>
+    response.once("error", (error) => request.listenerCount("error") > 0 && request.emit("error", error)),
+  );
+}
+
+const LOST = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ERR_STREAM_PREMATURE_CLOSE"];
+
+/** Returns the error for an engine that went away in mid-work; undefined for another error. `next` finishes the work. */
+export function lostEngine(error: unknown, next: string): PalaceError | undefined {
+  const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (!LOST.includes(code) && !(code === "ENOENT" && syscall === "connect")) return undefined;
+  return new PalaceError(
+    "TRANSPORT_CLOSED",
+    "the Docker engine does not answer any more",
+    `start Docker again (docker info says what is wrong); ${next}`,
+    { cause: error },
+  );
 }
 
 /** For an engine behind TCP the certificates are those of the environment, which the client reads itself. */

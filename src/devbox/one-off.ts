@@ -48,13 +48,16 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
     const ended = finished(stream, { writable: false });
+    // An engine that is lost now fails the start, too, which says so.
+    ended.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
     const [{ StatusCode }] = await Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
     stdout.end();
     return { code: StatusCode, said: said.trim() };
   } catch (error) {
-    stdout.destroy(error as Error);
+    // The caller has the error from here: without a listener the stream would end the process with it.
+    stdout.once("error", () => undefined).destroy(error as Error);
     throw error;
   } finally {
     await container.remove({ force: true, v: true }).catch(() => undefined);

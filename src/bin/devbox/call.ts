@@ -5,6 +5,7 @@ import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import type { Place, Watch } from "../../devbox/compose.ts";
+import { lostEngine } from "../../devbox/engine.ts";
 import { stackFolder } from "../../devbox/folder.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
 import type { Output } from "../terminal/output.ts";
@@ -37,7 +38,10 @@ export function placeOf(
   return { root: stackFolder(PACKAGE_ROOT, stateDir, isBuilding), env, stateDir, cacheDir };
 }
 
-/** Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then. */
+/**
+ * Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then, or when the
+ * engine is lost. Errors: TRANSPORT_CLOSED for a lost engine.
+ */
 export async function watched(
   { out }: DevboxCall,
   next: string,
@@ -49,7 +53,7 @@ export async function watched(
       onStop: () => (isStopped = true),
     });
   } catch (error) {
-    if (!isStopped || (error as Error).name !== "AbortError") throw error;
+    if (!isStopped || (error as Error).name !== "AbortError") throw lostEngine(error, next) ?? error;
     out.notice(`Interrupted. ${out.spelled(next)}`);
     return EXIT_INTERRUPTED;
   }

@@ -1,0 +1,109 @@
+/** An engine that goes away in the middle: a real HTTP server on a socket, which answers a little and hangs up. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { watched } from "../../../src/bin/devbox/call.ts";
+import { connectEngine, hasVolume } from "../../../src/devbox/engine.ts";
+import { composeFailed } from "../../../src/devbox/failure.ts";
+import { runOneOff } from "../../../src/devbox/one-off.ts";
+
+let folder: string;
+let server: ReturnType<typeof createServer>;
+const socket = (): string => join(folder, "engine.sock");
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "engine-"));
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+const json =
+  (value: object, code = 200): Answer =>
+  (_, response) =>
+    response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
+
+/** Answers by the last word of the path as an engine does, but for what `odd` says. */
+async function serve(odd: Record<string, Answer>): Promise<void> {
+  const usual: Record<string, Answer> = {
+    create: json({ Id: "abc" }, 201),
+    attach: (_, response) => void response.writeHead(200).flushHeaders(),
+    start: (_, response) => response.writeHead(204).end(),
+    wait: json({ StatusCode: 0 }),
+    abc: (_, response) => response.writeHead(204).end(),
+  };
+  server = createServer((request, response) => {
+    const word = /\/([a-z]+)(?:\?|$)/.exec(request.url ?? "")?.[1] ?? "";
+    (odd[word] ?? usual[word])?.(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(socket(), resolve));
+}
+
+/** Sends the head of an answer and a part of it; then the engine is gone. */
+const cutOff: Answer = (_, response) => {
+  response.writeHead(200, { "content-type": "application/json" }).write("{");
+  setTimeout(() => {
+    server.close();
+    server.closeAllConnections();
+  }, 50);
+};
+const hangUp: Answer = (request) => {
+  server.close();
+  request.socket.destroy();
+};
+
+async function look(): Promise<unknown> {
+  const engine = await connectEngine(`unix://${socket()}`);
+  const program = { imageId: "i", command: ["true"], host: {}, stdout: new PassThrough().resume() };
+  return runOneOff(engine, "p", program);
+}
+
+test.each([
+  ["before its answer", { create: hangUp }],
+  ["while it starts a container", { start: hangUp }],
+  ["within its answer", { wait: cutOff }],
+  ["before it is asked for the first time", undefined],
+])("an engine that is lost %s is an error that says what finishes the work", async (_, odd) => {
+  await serve(odd ?? {});
+  if (odd === undefined) await new Promise((resolve) => server.close(resolve));
+  const out = { notice: () => {}, spelled: (text: string) => text } as never;
+  const work = watched({ out } as never, "palace devbox recreate finishes what was begun.", async () => {
+    await look();
+    return 0;
+  });
+  await expect(work).rejects.toMatchObject({
+    code: "TRANSPORT_CLOSED",
+    message: "the Docker engine does not answer any more",
+    hint: "start Docker again (docker info says what is wrong); palace devbox recreate finishes what was begun.",
+  });
+});
+
+test("a question whose answer is cut off is answered with that error, too", async () => {
+  await serve({ volume: cutOff });
+  const work = watched({ out: {} } as never, "next", async () => {
+    await hasVolume(await connectEngine(`unix://${socket()}`), "volume");
+    return 0;
+  });
+  await expect(work).rejects.toMatchObject({ code: "TRANSPORT_CLOSED" });
+});
+
+test("a refusal of the engine is not taken for its loss", async () => {
+  await serve({ create: json({ message: "no such image" }, 404) });
+  const work = watched({ out: {} } as never, "next", async () => {
+    await look();
+    return 0;
+  });
+  await expect(work).rejects.toMatchObject({ statusCode: 404 });
+});
+
+test("a compose that lost its engine is told to start it", async () => {
+  await serve({});
+  const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
+  expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");
+});
