@@ -118,6 +118,51 @@ export function createOpencodeDatabase(file: string): OpencodeDatabase {
   };
 }
 
+/** The tables of opencode 2, as its published schema has them. */
+const SECOND = `
+CREATE TABLE session_v2 (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text NOT NULL, directory text NOT NULL,
+  title text NOT NULL, version text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
+CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL REFERENCES session_v2(id) ON DELETE CASCADE,
+  type text NOT NULL, seq integer NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE UNIQUE INDEX session_message_session_seq_idx ON session_message (session_id, seq);
+`;
+
+export type Opencode2Database = {
+  addSession(session: SessionFields): void;
+  /** Returns the message's id. */
+  add(session: string, type: string, data: object, atMs?: number): string;
+  /** Takes back this message and those after it. */
+  revert(message: string): void;
+  close(): void;
+};
+
+/** Opens or makes a database of opencode 2; one of 1.x is upgraded, whose tables stay. */
+export function openOpencode2Database(file: string): Opencode2Database {
+  mkdirSync(dirname(file), { recursive: true });
+  const database = new Database(file);
+  for (const pragma of ["journal_mode = WAL", "foreign_keys = ON", "wal_autocheckpoint = 0"]) database.pragma(pragma);
+  database.exec(SECOND);
+  const addSession = database.prepare("INSERT INTO session_v2 VALUES (?, 'global', ?, 'slug', ?, ?, '2.2.6', ?, ?)");
+  const add = database.prepare("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)");
+  let clock = START_MS + 86_400_000;
+  let count = 0;
+  return {
+    addSession({ id, title = `Session ${id}`, directory = "/home/u/project", parent = null, createdMs = clock }) {
+      addSession.run(id, parent, directory, title, createdMs, createdMs);
+    },
+    add(session, type, data, atMs = (clock += 1000)) {
+      const id = `msg_v2_${String((count += 1)).padStart(8, "0")}`;
+      add.run(id, session, type, count, atMs, atMs, JSON.stringify(data));
+      return id;
+    },
+    revert: (message) =>
+      void database
+        .prepare("DELETE FROM session_message WHERE seq >= (SELECT seq FROM session_message WHERE id = ?)")
+        .run(message),
+    close: () => database.close(),
+  };
+}
+
 export const user = (text: string): [object, object[]] => [
   { role: "user", time: { created: 1 }, agent: "build" },
   [{ type: "text", text }],

@@ -83,5 +83,12 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
 
 function printReport(report: SessionReport, out: Output): void {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
-  printOutcome(report, out, `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${short}`);
+  // Users of 1.x alone need no word about it.
+  const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
+  const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
+  printOutcome(
+    report,
+    out,
+    `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`,
+  );
 }

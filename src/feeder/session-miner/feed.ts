@@ -50,6 +50,8 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Of these, the sessions with fewer messages than asked for. */
   tooShort: number;
   wings: string[];
+  /** Counts the chosen sessions by the generation of the agent whose tables hold them. */
+  generations?: Record<string, number>;
 };
 
 /** A session that is staged, or would be. */
@@ -70,6 +72,7 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
     ...{ sessions: heads.length, tooShort: 0, wings: [], filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
     ...(options.dryRun && { wouldFile: [] }),
+    ...generationsOf(heads),
   };
   const wings = new Wings(wing, deps.watch);
   const byWing = new Map<string, Ready[]>();
@@ -91,6 +94,13 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   }
   report.interrupted ||= signal.aborted;
   return report;
+}
+
+function generationsOf(heads: readonly SessionHead[]): Pick<SessionReport, "generations"> {
+  const generations: Record<string, number> = {};
+  for (const { generation } of heads)
+    if (generation !== undefined) generations[generation] = (generations[generation] ?? 0) + 1;
+  return Object.keys(generations).length === 0 ? {} : { generations };
 }
 
 function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOptions): SessionHead[] {

@@ -16,6 +16,8 @@ export type SessionHead = {
   updatedMs: number;
   /** Differs after every change of the session. */
   version: string;
+  /** The generation of the agent whose tables hold it, for an agent that has several. */
+  generation?: string;
 };
 
 export type Session = {

@@ -46,7 +46,7 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
             {
               what: `opencode ${version}: our plugin is for 1.x`,
               where: join(places.opencodeDir, "plugins/palace.js"),
-              wins: "the tools work; wake-up text, recall and filing of sessions do not yet",
+              wins: "the tools and palace mine sessions work; wake-up text, recall and automatic filing do not yet",
               takeOut: "npm install -g opencode-ai@1",
             },
           ],

@@ -9,6 +9,7 @@ import {
   called,
   createOpencodeDatabase,
   fillOpencode,
+  openOpencode2Database,
   type OpencodeDatabase,
   said,
   thought,
@@ -115,6 +116,28 @@ test("a session becomes a transcript: header turn, tool pairs, reasoning; and is
     results: { text: string }[];
   };
   expect(hits[0]?.text).toContain("The lock was stale.");
+});
+
+test("sessions of opencode 2 are filed beside those of 1.x, once, and the report says which were read", async () => {
+  await using palace = createTestPalace();
+  const first = databaseOf(palace);
+  first.addSession({ id: "ses_old" });
+  for (let at = 0; at < 3; at++) first.addMessage("ses_old", ...user(`the old one says ${at}`));
+  const second = openOpencode2Database(first.file);
+  second.addSession({ id: "ses_new" });
+  for (let at = 0; at < 3; at++) second.add("ses_new", "user", { text: `the new one says ${at}` });
+  expect(await feed(palace)).toMatchObject({ filed: 2, generations: { "opencode 1": 1, "opencode 2": 1 } });
+  second.add("ses_new", "user", { text: "and one more thing" });
+  const { stdout } = await palace.run("mempalace-session", []);
+  expect(stdout).toContain("1 of opencode 1 and 1 of opencode 2");
+  second.close();
+  first.close();
+  const texts = rowsOf(palace).map(({ text }) => text);
+  for (const said of ["the old one says 2", "the new one says 2", "and one more thing"])
+    expect(
+      texts.filter((text) => text.includes(said)),
+      said,
+    ).toHaveLength(1);
 });
 
 test("an unchanged database is not read again; a session that went on costs what is new in it", async () => {
