@@ -49,11 +49,13 @@ const DONE: Readonly<Record<Change["action"], string>> = {
 const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "to write", remove: "to remove" };
 
 export function printOutcome(out: Output, { changes, backups, blocked }: Outcome, isDryRun: boolean): void {
-  for (const { path, action, note, current, next } of changes) {
+  for (const { path, kind, action, note, current, next } of changes) {
     // Where nothing was and nothing is, nothing is said.
     if (action === "already" && current === undefined && next === undefined) continue;
     const backup = backups.get(path);
-    const more = [note, backup === undefined ? undefined : `before: ${backup}`].filter(Boolean).join("; ");
+    const before = backup === undefined ? undefined : `before: ${backup}`;
+    const whole = isDryRun && action === "write" && isWhole(kind) ? `${lineCount(next)} lines, all of them ours` : "";
+    const more = [note, before, whole].filter(Boolean).join("; ");
     out.text(`  ${(isDryRun ? PLANNED : DONE)[action].padEnd(9)} ${path}${more === "" ? "" : ` (${more})`}`);
   }
   if (!isDryRun) return;
@@ -114,9 +116,16 @@ export function outcomeDocument(
 
 export const willChange = (action: Change["action"]): boolean => action === "write" || action === "remove";
 
+/** True for files that hold our content alone: their text tells a reader nothing. */
+const isWhole = (kind: Change["kind"]): boolean => kind === "own" || kind === "seed";
+
+function lineCount(content: Buffer | undefined): number {
+  return content === undefined ? 0 : content.toString("utf8").split("\n").length - 1;
+}
+
 function diffOf(changes: readonly Change[]): string {
   return changes
-    .filter(({ action, kind }) => willChange(action) && kind !== "folder")
+    .filter(({ action, kind }) => willChange(action) && kind !== "folder" && !isWhole(kind))
     .map(({ path, current, next }) =>
       createTwoFilesPatch(
         current === undefined ? "/dev/null" : path,
