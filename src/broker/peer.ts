@@ -16,6 +16,8 @@ export type Peer = {
   pid: number;
   /** The set of tools it asked for. */
   tools: ToolProfile;
+  /** Tells whether its answers are read: a read waits that would add to many unread ones. Unset: they are. */
+  reading?: () => "goes on" | "behind" | "others wait" | "gone";
 };
 
 export function peerFields(peer: Peer): LogFields {

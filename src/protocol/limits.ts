@@ -63,12 +63,23 @@ export const PEER_IN_FLIGHT_MAX = 512;
 export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 /** Reply bytes a peer may leave unread before we stop reading from it. */
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
+/** Reply bytes a peer may leave unread while all peers together leave too many. */
+export const PEER_UNREAD_FEW_BYTES = 64 * 1024;
 /** How long a peer may leave its replies unread before it is disconnected. */
 export const PEER_STALL_MAX_MS = 30_000;
 /** Requests that wait for the child of engine `command`, which serves one at a time; one more is BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
 /** Requests waiting of one peer. */
 export const ENGINE_DEPTH_PEER_MAX = 128;
+/** Bytes of all peers' requests that have begun to arrive and have not ended; beyond it the one that waited longest is cut. */
+export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;
+/** Reply bytes that all peers together may leave unread before those that do not read are cut. */
+export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
+/** A peer that has read nothing for this long may be cut when that much is unread. */
+export const SLOW_PEER_MS = 1_000;
+/** Reads under way: of all peers, and of one. The others wait for their turn. */
+export const READS_MAX = 16;
+export const READS_PEER_MAX = 2;
 /** Connections of all doors. */
 export const PEERS_MAX = 1024;
 
@@ -130,6 +141,7 @@ if (SOURCE_SIZE_MAX_BYTES / (DRAWER_SIZE / 2 - DRAWER_OVERLAP) > SOURCE_DRAWERS_
 if (CARRIED_PART_MAX_BYTES + CARRIED_MAX_BYTES >= FRAME_SIZE_MAX_BYTES)
   throw new Error("a part must fit a frame with one memory more");
 if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must hold at least one drawer");
+if (FRAME_SIZE_MAX_BYTES > UNFINISHED_MAX_BYTES) throw new Error("one unfinished request must fit");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");

@@ -22,6 +22,11 @@ export class FrameSplitter {
     this.#sizeMax = sizeMaxBytes;
   }
 
+  /** Bytes of the line that has not ended yet. */
+  get pendingBytes(): number {
+    return this.#skipping ? 0 : this.#size;
+  }
+
   /** The lines that `chunk` completes, in order. Blank lines are left out. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];

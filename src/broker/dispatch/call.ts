@@ -12,6 +12,7 @@ import type { Hygiene } from "../palace/palace.ts";
 import type { WriteQueue } from "../palace/write-queue.ts";
 import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
+import type { ReadTurns } from "./read-turns.ts";
 
 /** The palace after it has opened. */
 export type OpenPalace = Readonly<{
@@ -52,6 +53,8 @@ export type Call = {
    * writes.
    */
   earlierWrites: Promise<unknown> | undefined;
+  /** Turns of all peers' reads: of the palace, and of the log. */
+  turns: { palace: ReadTurns; log: ReadTurns };
 };
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
@@ -63,4 +66,20 @@ export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown
 export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
   await earlierWrites;
   return ready();
+}
+
+/** Reads the palace in this peer's turn, after its earlier writes. Errors: those of palaceAfterWrites and of `answer`. */
+export async function inTurn<T>(
+  dependencies: MethodsDependencies,
+  call: Call,
+  turns: ReadTurns,
+  answer: (palace: OpenPalace) => T | Promise<T>,
+): Promise<T> {
+  const palace = await palaceAfterWrites(dependencies, call);
+  const done = await turns.begin(call.peer);
+  try {
+    return await answer(palace);
+  } finally {
+    done();
+  }
 }

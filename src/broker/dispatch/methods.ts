@@ -16,10 +16,11 @@ import { toolsOf } from "../../protocol/tools/profile.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
-import { failure, report, requestId, toRpcError } from "./answers.ts";
+import { failure, type Handled, report, requestId, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
 import { OWN_METHODS } from "./own-methods.ts";
 import { assertAllowed, roleFor, roleForTool } from "./permissions.ts";
+import { ReadTurns } from "./read-turns.ts";
 import { callTool } from "./tool-call.ts";
 
 const MCP: Readonly<Record<string, Handler>> = {
@@ -37,6 +38,7 @@ const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.ent
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
   const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
+  const turns = { palace: new ReadTurns(), log: new ReadTurns() };
   return async (peer, message, sizeBytes, notify) => {
     if (!isRecord(message)) return failure(null, { code: RPC.INVALID_REQUEST, message: "Invalid Request" });
     const id = requestId(message["id"]);
@@ -61,16 +63,12 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const timeoutMs = tool?.timeoutMs ?? REQUEST_TIMEOUT_MS;
     const timer = setTimeout(() => controller.abort(tooLate(method, timeoutMs)), timeoutMs);
     const call: Call = {
-      peer,
-      params,
+      ...{ peer, params, sizeBytes, notify, turns },
       requestId: randomUUID().slice(0, 8),
-      sizeBytes,
       signal: controller.signal,
-      notify,
       earlierWrites: writes.get(peer),
     };
-    const startedAt = performance.now();
-    const handled = { peer, requestId: call.requestId, label: labelOf(method, params, tool), startedAt };
+    const handled = handledCall(call, labelOf(method, params, tool));
     try {
       const isWriting = tool === undefined ? isWriteMethod(method) : tool.kind === "write";
       assertAllowed(peer, tool === undefined ? roleFor(method) : roleForTool(tool, params["arguments"]));
@@ -127,6 +125,10 @@ function nameOrType(method: unknown): string {
   else if (Array.isArray(method)) type = "list";
   else if (typeof method === "number") type = Number.isInteger(method) ? "int" : "float";
   return `expected a string, got ${type}`;
+}
+
+function handledCall({ peer, requestId: id }: Call, label: string): Handled {
+  return { peer, requestId: id, label, startedAt: performance.now() };
 }
 
 /** Returns a label from a small set, whatever a peer sends. */

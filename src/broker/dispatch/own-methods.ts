@@ -31,7 +31,14 @@ import type { MethodName, SearchMode } from "../../protocol/spec.ts";
 import { readJobRequest } from "../palace/maintenance.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
-import { type Call, type Handler, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
+import {
+  type Call,
+  type Handler,
+  inTurn,
+  type MethodsDependencies,
+  type OpenPalace,
+  palaceAfterWrites,
+} from "./call.ts";
 import { submit } from "./submit.ts";
 
 /** Names that a project's wing may have. */
@@ -191,7 +198,8 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
 
 /** Answers from the open palace, after this peer's earlier writes. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
-  return async (dependencies, call) => answer(await palaceAfterWrites(dependencies, call), call, dependencies);
+  return (dependencies, call) =>
+    inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
 }
 
 /** Runs the engine's write of that name, once for each idempotency key. */

@@ -12,7 +12,7 @@ import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
 import { filesFor } from "../file-access.ts";
 import { ERROR_TEXT_MAX, requestId, RpcFailure } from "./answers.ts";
-import { type Call, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
+import { type Call, inTurn, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
 
 type Values = Record<string, unknown>;
@@ -52,19 +52,23 @@ async function carryOut(
   dependencies: MethodsDependencies,
 ): Promise<{ value: unknown; replayed: boolean }> {
   if (tool.kind === "write") return submit(dependencies, tool.name, values, call);
-  const palace = await palaceAfterWrites(dependencies, call);
-  return { value: await read(tool, values, palace, call, dependencies), replayed: false };
+  if (tool.keeper === "broker") {
+    const palace = await palaceAfterWrites(dependencies, call);
+    return { value: await BROKER_TOOLS[tool.name](palace, values, call, dependencies), replayed: false };
+  }
+  const turns = call.turns[tool.keeper === "log" ? "log" : "palace"];
+  const value = await inTurn(dependencies, call, turns, (palace) => read(tool, values, palace, call, dependencies));
+  return { value, replayed: false };
 }
 
 function read(
-  { keeper, name }: Tool & { kind: "read" },
+  { keeper, name }: Exclude<Tool & { kind: "read" }, { keeper: "broker" }>,
   values: Values,
   palace: OpenPalace,
   call: Call,
   dependencies: MethodsDependencies,
 ): unknown {
   if (keeper === "log") return palace.logstream.read(name, values);
-  if (keeper === "broker") return BROKER_TOOLS[name](palace, values, call, dependencies);
   const files = filesFor(call.peer, palace.reads.files, dependencies.openedRoots);
   const own = palace.reads.searches.of(call.peer.agent);
   return runReadTool({ ...palace.reads, files, own }, name, values);

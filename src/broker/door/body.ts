@@ -3,6 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { PalaceError } from "../../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { decodeFrame } from "../../transport/frame.ts";
+import { type Peer, peerFields } from "../peer.ts";
+import type { HeldBytes, Holder } from "./held.ts";
 
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
@@ -13,18 +15,23 @@ export type RefusedBody = { status: 400 | 413; error: PalaceError };
 export async function readBody(
   request: IncomingMessage,
   hint: string,
+  { peer, unfinished }: { peer: Peer; unfinished: HeldBytes },
 ): Promise<{ message: unknown } | RefusedBody | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
+  const holder: Holder = { about: peerFields(peer), cut: () => request.destroy() };
   try {
     // Leaving the loop must not close the connection, which the refusal still needs.
     for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       parts.push(part);
       size += part.length;
       if (size > FRAME_SIZE_MAX_BYTES) break;
+      unfinished.set(holder, size, true);
     }
   } catch {
     return undefined;
+  } finally {
+    unfinished.set(holder, 0, true);
   }
   if (size > FRAME_SIZE_MAX_BYTES) {
     const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;

@@ -15,7 +15,9 @@ import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
+import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
+import type { Starts } from "./starts.ts";
 import { Stream } from "./stream.ts";
 import { REVOKED_CHECK_MS } from "./tokens.ts";
 
@@ -37,6 +39,9 @@ export type DoorOptions = {
     | ({ kind: "tcp"; guard: Guard } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
+  /** Shared by all doors. */
+  held: Held;
+  starts: Starts;
   /** Path → answer; that of API_PATHS is for all paths that begin so. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
@@ -136,10 +141,11 @@ export class OpenDoor {
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const tools = toolProfile(request.headers[TOOLS_HEADER] ?? queryOf(request).get("tools"));
     const id = this.#peerId(request.socket);
+    const reading = (): ReturnType<NonNullable<Peer["reading"]>> => this.#reading(request.socket);
     if (at.kind === "unix") {
       const credentials = this.#unixPeers.get(request.socket);
       if (credentials === undefined) return undefined;
-      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, ...credentials, tools };
+      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, ...credentials, tools, reading };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));
@@ -148,8 +154,13 @@ export class OpenDoor {
       return admission;
     }
     const { id: tokenId, name, role } = admission.token;
-    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools };
+    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools, reading };
     return { peer, headers: admission.headers, tokenId };
+  }
+
+  #reading({ destroyed }: Socket): ReturnType<NonNullable<Peer["reading"]>> {
+    if (destroyed) return "gone";
+    return this.#options.held.unread.isOver ? "others wait" : "goes on";
   }
 
   /** One number for each connection, however many requests it carries. */
@@ -179,14 +190,18 @@ export class OpenDoor {
     if (admitted === undefined) return void socket.destroy();
     if (!("peer" in admitted)) return refuse(socket, admitted);
     const { peer, headers, tokenId } = admitted;
-    const { dispatch, log, instanceHeader, onPeers } = this.#options;
+    const { dispatch, held, starts, log, instanceHeader, onPeers } = this.#options;
     socket.setTimeout(0);
     const protocol: [string, string] = [PROTOCOL_HEADER, `${PROTOCOL.min}-${PROTOCOL.max}`];
     const lines = [instanceHeader, protocol, ...Object.entries(headers)].map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n${lines.join("")}\r\n`);
-    this.#streams.set(peer.id, { stream: new Stream({ socket, head, peer, dispatch, log }), socket, tokenId });
+    this.#streams.set(peer.id, {
+      stream: new Stream({ socket, head, peer, dispatch, held, starts, log }),
+      socket,
+      tokenId,
+    });
     onPeers();
     socket.on("close", () => {
       this.#streams.delete(peer.id);
@@ -196,6 +211,7 @@ export class OpenDoor {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#requests += 1;
+    this.#holdAnswer(request, response);
     try {
       await this.#route(request, response);
     } catch (error) {
@@ -206,6 +222,16 @@ export class OpenDoor {
       this.#requests -= 1;
       if (this.#requests === 0) this.#quiet?.resolve();
     }
+  }
+
+  /** Counts the part of the answer that is not read yet. */
+  #holdAnswer({ socket }: IncomingMessage, response: ServerResponse): void {
+    const { unread } = this.#options.held;
+    const holder: Holder = { about: { address: socket.remoteAddress ?? "" }, cut: () => socket.destroy() };
+    const look = (): void => unread.set(holder, response.writableLength, true);
+    response.on("drain", look);
+    response.on("prefinish", look);
+    response.on("close", () => unread.set(holder, 0, true));
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {

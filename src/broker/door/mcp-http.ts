@@ -14,6 +14,7 @@ import { SERVER_NAME } from "../../protocol/version.ts";
 import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { readBody, type RefusedBody } from "./body.ts";
+import type { Held } from "./held.ts";
 
 /** The server's name and version in `initialize`. */
 const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION }, instructions: INSTRUCTIONS };
@@ -35,12 +36,17 @@ class WireError extends Error {
 const METHODS = ["POST", "GET", "DELETE"];
 const ONE_MESSAGE = "send one JSON-RPC message a request";
 
-export function createMcpHttp(dispatch: Dispatch, identity?: () => Identity | undefined): McpHttp {
+export function createMcpHttp(
+  dispatch: Dispatch,
+  { unfinished }: Pick<Held, "unfinished">,
+  identity?: () => Identity | undefined,
+): McpHttp {
   return async (request, response, peer) => {
     const { method = "" } = request;
     if (!METHODS.includes(method))
       return void response.writeHead(405, { allow: METHODS.join(", "), "content-length": 0 }).end();
-    const body = method === "POST" ? await readBody(request, ONE_MESSAGE) : { message: undefined };
+    const body =
+      method === "POST" ? await readBody(request, ONE_MESSAGE, { peer, unfinished }) : { message: undefined };
     if (body === undefined) return;
     if ("error" in body) return refuse(response, body);
     // The door has checked the host name; the SDK only builds a URL from it that nobody reads, and fails on some names.

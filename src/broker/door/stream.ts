@@ -10,22 +10,36 @@ import {
   PEER_IN_FLIGHT_MAX_BYTES,
   PEER_IN_FLIGHT_MAX,
   PEER_STALL_MAX_MS,
+  PEER_UNREAD_FEW_BYTES,
   PEER_UNREAD_MAX_BYTES,
 } from "../../protocol/limits.ts";
 import { RPC, type RpcNotification, type RpcResponse } from "../../protocol/spec.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../../transport/frame.ts";
 import type { Dispatch, Notify } from "../engine.ts";
 import { type Peer, peerFields } from "../peer.ts";
+import type { Held, Holder } from "./held.ts";
+import { Outgoing } from "./outgoing.ts";
+import type { Starts } from "./starts.ts";
 
 /** Interval at which a silent client with open requests is probed. */
 const PROBE_MS = 1_000;
 
-export type StreamOptions = { socket: Socket; head: Buffer; peer: Peer; dispatch: Dispatch; log: Log };
+export type StreamOptions = {
+  socket: Socket;
+  head: Buffer;
+  peer: Peer;
+  dispatch: Dispatch;
+  held: Held;
+  starts: Starts;
+  log: Log;
+};
 
 export class Stream {
   readonly #options: StreamOptions;
+  readonly #holder: Holder;
   readonly #splitter = new FrameSplitter();
   readonly #waiting: Frame[] = [];
+  readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
   /** Expires when the peer does not read what is written to it. */
@@ -36,34 +50,47 @@ export class Stream {
 
   constructor(options: StreamOptions) {
     this.#options = options;
-    const { socket, head } = options;
+    const { socket, head, peer } = options;
+    this.#holder = { about: peerFields(peer), cut: () => socket.destroy() };
+    this.#outgoing = new Outgoing(socket, () => this.#onRead());
+    peer.reading = () => this.#reading();
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
-    socket.on("drain", () => {
-      clearTimeout(this.#stall);
-      this.#stall = undefined;
-      this.#pump();
-    });
     socket.on("error", () => {});
     socket.on("end", () => this.#finish());
-    socket.on("close", () => {
-      clearTimeout(this.#stall);
-      clearInterval(this.#probe);
-      this.#waiting.length = 0;
-      this.#quiet?.resolve();
-    });
+    socket.on("close", () => this.#forget());
     if (head.length > 0) this.#take(head);
   }
 
   /** Lets running requests be answered, then ends the connection. */
   async end(): Promise<void> {
-    if (this.#inFlight > 0) await (this.#quiet = Promise.withResolvers()).promise;
+    if (this.#inFlight > 0 || !this.#outgoing.isEmpty) await (this.#quiet = Promise.withResolvers()).promise;
     clearInterval(this.#probe);
     this.#options.socket.end();
   }
 
+  /** Starts the next request when its turn has come. True: another one waits for a turn. */
+  startNext(): boolean {
+    this.#startOne();
+    this.#pauseOrResume();
+    return this.#waiting.length > 0 && !this.#isFull();
+  }
+
   #take(chunk: Buffer): void {
     this.#waiting.push(...this.#splitter.push(chunk));
+    this.#options.held.unfinished.set(this.#holder, this.#splitter.pendingBytes, true);
     this.#pump();
+  }
+
+  /** The connection has closed. */
+  #forget(): void {
+    const { held } = this.#options;
+    clearTimeout(this.#stall);
+    clearInterval(this.#probe);
+    this.#waiting.length = 0;
+    this.#outgoing.clear();
+    held.unfinished.set(this.#holder, 0, true);
+    held.unread.set(this.#holder, 0, true);
+    this.#quiet?.resolve();
   }
 
   /**
@@ -71,43 +98,60 @@ export class Stream {
    * is written to it; an empty line carries no message.
    */
   #finish(): void {
-    const { socket } = this.#options;
     if (this.#inFlight > 0) {
-      socket.write("\n");
-      this.#probe = setInterval(() => socket.write("\n"), PROBE_MS);
+      this.#outgoing.write("\n");
+      this.#probe = setInterval(() => this.#outgoing.write("\n"), PROBE_MS);
     }
     void this.end();
   }
 
   #pump(): void {
-    while (this.#waiting.length > 0 && !this.#isFull()) {
-      const frame = this.#waiting.shift();
-      if (frame === undefined) break;
-      const sizeBytes = "bytes" in frame ? frame.bytes.length : 0;
-      this.#inFlight += 1;
-      this.#inFlightBytes += sizeBytes;
-      void this.#answer(frame).finally(() => {
-        this.#inFlight -= 1;
-        this.#inFlightBytes -= sizeBytes;
-        if (this.#inFlight === 0) this.#quiet?.resolve();
-        this.#pump();
-      });
-    }
+    while (this.#waiting.length > 0 && !this.#isFull() && this.#options.starts.take(this)) this.#startOne();
+    this.#pauseOrResume();
+  }
+
+  #pauseOrResume(): void {
     if (this.#waiting.length > 0) this.#options.socket.pause();
     else if (!this.#isFull()) this.#options.socket.resume();
   }
 
+  #startOne(): void {
+    if (this.#isFull()) return;
+    const frame = this.#waiting.shift();
+    if (frame === undefined) return;
+    const sizeBytes = "bytes" in frame ? frame.bytes.length : 0;
+    this.#inFlight += 1;
+    this.#inFlightBytes += sizeBytes;
+    void this.#answer(frame).finally(() => {
+      this.#inFlight -= 1;
+      this.#inFlightBytes -= sizeBytes;
+      this.#settle();
+      this.#pump();
+    });
+  }
+
+  #settle(): void {
+    if (this.#inFlight === 0 && this.#outgoing.isEmpty) this.#quiet?.resolve();
+  }
+
   #isFull(): boolean {
     if (this.#inFlight >= PEER_IN_FLIGHT_MAX || this.#inFlightBytes > PEER_IN_FLIGHT_MAX_BYTES) return true;
-    return this.#stall !== undefined;
+    if (this.#stall !== undefined) return true;
+    return this.#outgoing.bytes > PEER_UNREAD_FEW_BYTES && this.#options.held.unread.isOver;
+  }
+
+  #reading(): ReturnType<NonNullable<Peer["reading"]>> {
+    if (this.#options.socket.destroyed) return "gone";
+    if (this.#stall !== undefined) return "behind";
+    return this.#options.held.unread.isOver ? "others wait" : "goes on";
   }
 
   async #answer(frame: Frame): Promise<void> {
-    const { socket, peer, dispatch } = this.#options;
+    const { peer, dispatch } = this.#options;
     if ("oversize" in frame) {
       const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
       this.#refuse(RPC.INVALID_REQUEST, new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once"));
-      socket.end();
+      void this.end();
       return;
     }
     const decoded = decodeFrame(frame.bytes);
@@ -131,14 +175,29 @@ export class Stream {
   }
 
   #send(response: RpcResponse | RpcNotification): void {
-    const { socket, peer, log } = this.#options;
+    const { socket, held } = this.#options;
     if (!socket.writable) return;
-    socket.write(`${fitting(response)}\n`);
-    if (socket.writableLength <= PEER_UNREAD_MAX_BYTES || this.#stall !== undefined) return;
-    this.#stall = setTimeout(() => {
-      log.warn("peer does not read its answers", peerFields(peer));
-      socket.destroy();
-    }, PEER_STALL_MAX_MS);
+    this.#outgoing.write(`${fitting(response)}\n`);
+    held.unread.set(this.#holder, this.#outgoing.bytes, false);
+    if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall ??= setTimeout(() => this.#cut(), PEER_STALL_MAX_MS);
+  }
+
+  /** The peer has read some of its answers. */
+  #onRead(): void {
+    this.#options.held.unread.set(this.#holder, this.#outgoing.bytes, true);
+    if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall?.refresh();
+    else {
+      clearTimeout(this.#stall);
+      this.#stall = undefined;
+    }
+    this.#settle();
+    this.#pump();
+  }
+
+  #cut(): void {
+    const { socket, peer, log } = this.#options;
+    log.warn("peer does not read its answers", peerFields(peer));
+    socket.destroy();
   }
 }
 

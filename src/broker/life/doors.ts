@@ -10,14 +10,16 @@ import { type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
 import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
 import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
+import { Starts } from "../door/starts.ts";
 import { TokenBook } from "../door/tokens.ts";
 import { OUTCOME_HOST, OutcomeDoor } from "./outcome-door.ts";
 
-export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers"> & { config: Config };
+export type DoorsOptions = Omit<DoorOptions, "at" | "onPeers" | "starts"> & { config: Config };
 
 export class Doors {
   readonly #options: DoorsOptions;
   readonly #open: OpenDoor[] = [];
+  readonly #starts = new Starts();
   readonly #outcome: OutcomeDoor | undefined;
   /** Doors that clients are told about. */
   readonly published: Door[] = [];
@@ -76,7 +78,7 @@ export class Doors {
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, ...options } = this.#options;
-    return { ...options, at, onPeers: () => void (this.lastUsedMs = performance.now()) };
+    return { ...options, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 

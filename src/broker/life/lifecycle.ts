@@ -15,6 +15,7 @@ import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";
 import { startChildEngine } from "../child/engine.ts";
 import { Metrics } from "../dispatch/metrics.ts";
+import { Held } from "../door/held.ts";
 import type { Engine } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { publish, unpublish } from "./broker-file.ts";
@@ -100,13 +101,14 @@ class Broker {
     const metrics = new Metrics();
     this.#engine = this.#startEngine(engineConfig, metrics);
     const { dispatch } = this.#engine;
+    const held = new Held(log);
     const routes = createRoutes({
-      ...{ engine: this.#engine, metrics },
+      ...{ engine: this.#engine, held, metrics },
       health: (door) => this.#health(door),
       status: () => this.#status(),
     });
     this.#doors = new Doors({
-      ...{ config, log, dispatch, routes },
+      ...{ config, log, dispatch, routes, held },
       instanceHeader: [INSTANCE_HEADER, this.#instanceId],
       onLeft: (peerId) => this.#engine.leave(peerId),
     });

@@ -3,17 +3,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import { API_PATHS, type Route } from "../door/door.ts";
+import type { Held } from "../door/held.ts";
 import type { Engine } from "../engine.ts";
 
 export type RoutesOptions = {
   engine: Engine;
+  held: Held;
   metrics: Metrics;
   health: (door: DoorName) => Health;
   status: () => StatusReport;
 };
 
 /** Path → answer. */
-export function createRoutes({ engine, metrics, health, status }: RoutesOptions): ReadonlyMap<string, Route> {
+export function createRoutes({ engine, held, metrics, health, status }: RoutesOptions): ReadonlyMap<string, Route> {
   let mcpHttp: Promise<Route> | undefined;
   let outcomeApi: Promise<Route> | undefined;
   return new Map<string, Route>([
@@ -36,7 +38,7 @@ export function createRoutes({ engine, metrics, health, status }: RoutesOptions)
       async (request: IncomingMessage, response: ServerResponse, peer) => {
         // Loaded with the first request: our own clients do not need the SDK.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
-          createMcpHttp(engine.dispatch, () => engine.identity?.()),
+          createMcpHttp(engine.dispatch, held, () => engine.identity?.()),
         );
         const answer = await mcpHttp;
         await answer(request, response, peer);
@@ -46,7 +48,7 @@ export function createRoutes({ engine, metrics, health, status }: RoutesOptions)
       API_PATHS,
       async (request, response, peer) => {
         outcomeApi ??= import("../outcome-api/api.ts").then(({ createOutcomeApi }) =>
-          createOutcomeApi({ dispatch: engine.dispatch, health: ({ door }) => health(door), status }),
+          createOutcomeApi({ dispatch: engine.dispatch, held, health: ({ door }) => health(door), status }),
         );
         const answer = await outcomeApi;
         await answer(request, response, peer);

@@ -7,19 +7,26 @@ import { PalaceError } from "../../protocol/errors.ts";
 import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
 import type { Route } from "../door/door.ts";
+import type { Held } from "../door/held.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { checkFields, type Values } from "./fields.ts";
 import { Refused, refusalOf } from "./refused.ts";
 import { API_ROUTES, type ApiRoute, type Asker } from "./routes.ts";
 
-export type OutcomeApiOptions = { dispatch: Dispatch; health: (peer: Peer) => Health; status: () => StatusReport };
+export type OutcomeApiOptions = {
+  dispatch: Dispatch;
+  held: Held;
+  health: (peer: Peer) => Health;
+  status: () => StatusReport;
+};
 
 export function createOutcomeApi(options: OutcomeApiOptions): Route {
   return async (request, response, peer) => {
     try {
       const route = routeOf(request);
-      const given = route.method === "GET" ? Object.fromEntries(urlOf(request).searchParams) : await bodyOf(request);
+      const given =
+        route.method === "GET" ? Object.fromEntries(urlOf(request).searchParams) : await bodyOf(request, peer, options);
       if (given === GONE) return;
       const values = checked(route, given);
       sendJson(response, 200, await route.answer(askerFor(options, request, peer), values as never));
@@ -45,8 +52,12 @@ function routeOf(request: IncomingMessage): ApiRoute {
 const GONE = Symbol("gone");
 
 /** Whatever type it says it has. An empty body holds no fields. Errors: Refused. */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const body = await readBody(request, "send one JSON object");
+async function bodyOf(
+  request: IncomingMessage,
+  peer: Peer,
+  { held: { unfinished } }: OutcomeApiOptions,
+): Promise<unknown> {
+  const body = await readBody(request, "send one JSON object", { peer, unfinished });
   if (body === undefined) return GONE;
   if (!("error" in body)) return body.message ?? (body.message === undefined ? {} : null);
   if (body.status === 413) throw new Refused(413, body.error.message);

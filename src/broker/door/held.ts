@@ -1,0 +1,77 @@
+/**
+ * Bounds the bytes that the broker keeps for connections that do not go on: requests that do not end, and answers that
+ * are not read. All connections of all doors share each bound. Made by lifecycle.ts, used by stream.ts and body.ts.
+ */
+import type { Log, LogFields } from "../../platform/log.ts";
+import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
+
+/** A connection as the log names it. `cut` ends it and must not call back. */
+export type Holder = { about: LogFields; cut: () => void };
+
+/** How often connections are looked at while the bound is exceeded, ms. */
+const LOOK_MS = 100;
+
+export class HeldBytes {
+  readonly #maxBytes: number;
+  readonly #patienceMs: number;
+  readonly #onCut: (about: LogFields) => void;
+  /** The holder that has waited longest comes first. */
+  readonly #held = new Map<Holder, { bytes: number; sinceMs: number }>();
+  #totalBytes = 0;
+  #look: NodeJS.Timeout | undefined;
+
+  /** A holder that went on within `patienceMs` is not cut. */
+  constructor(maxBytes: number, patienceMs: number, onCut: (about: LogFields) => void) {
+    this.#maxBytes = maxBytes;
+    this.#patienceMs = patienceMs;
+    this.#onCut = onCut;
+  }
+
+  get isOver(): boolean {
+    return this.#totalBytes > this.#maxBytes;
+  }
+
+  /** Says how much a holder has now. `wentOn`: it sent or read something just now, so its wait begins again. */
+  set(holder: Holder, bytes: number, wentOn: boolean): void {
+    const before = this.#held.get(holder);
+    this.#totalBytes += bytes - (before?.bytes ?? 0);
+    if (wentOn || bytes === 0) this.#held.delete(holder);
+    const sinceMs = wentOn || before === undefined ? performance.now() : before.sinceMs;
+    if (bytes > 0) this.#held.set(holder, { bytes, sinceMs });
+    if (this.isOver) this.#makeRoom(holder);
+  }
+
+  /** Cuts holders, the longest wait first, until the rest fits. `newest` has just arrived and is never cut. */
+  #makeRoom(newest?: Holder): void {
+    const nowMs = performance.now();
+    for (const [holder, { bytes, sinceMs }] of this.#held) {
+      const waitedMs = Math.round(nowMs - sinceMs);
+      if (!this.isOver || waitedMs < this.#patienceMs) break;
+      if (holder === newest) continue;
+      this.#held.delete(holder);
+      this.#totalBytes -= bytes;
+      this.#onCut({ ...holder.about, bytes, waitedMs });
+      holder.cut();
+    }
+    if (this.isOver) this.#look ??= setTimeout(() => this.#lookAgain(), LOOK_MS).unref();
+  }
+
+  #lookAgain(): void {
+    this.#look = undefined;
+    this.#makeRoom();
+  }
+}
+
+export class Held {
+  readonly unfinished: HeldBytes;
+  readonly unread: HeldBytes;
+
+  constructor(log: Log) {
+    this.unfinished = new HeldBytes(UNFINISHED_MAX_BYTES, 0, (about) =>
+      log.warn("too many unfinished requests: the one that waited longest was cut", about),
+    );
+    this.unread = new HeldBytes(UNREAD_MAX_BYTES, SLOW_PEER_MS, (about) =>
+      log.warn("too many unread answers: the peer that has not read for longest was cut", about),
+    );
+  }
+}

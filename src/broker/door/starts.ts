@@ -1,0 +1,41 @@
+/**
+ * Spreads the starts of requests over turns of the event loop: a few in each, the streams in turn, so that a thousand
+ * requests of one peer let others' in between. Used by stream.ts.
+ */
+
+/** `startNext` starts one request and says whether it has more to start. */
+export type Starter = { startNext: () => boolean };
+
+const STARTS_A_TURN = 32;
+
+export class Starts {
+  /** The next in turn comes first. */
+  readonly #waiting = new Set<Starter>();
+  #left = STARTS_A_TURN;
+  #isArmed = false;
+
+  /** True: start one now. False: `startNext` is called in a later turn. */
+  take(starter: Starter): boolean {
+    if (!this.#isArmed) setImmediate(() => this.#turn());
+    this.#isArmed = true;
+    if (this.#waiting.size === 0 && this.#left > 0) {
+      this.#left -= 1;
+      return true;
+    }
+    this.#waiting.add(starter);
+    return false;
+  }
+
+  #turn(): void {
+    this.#left = STARTS_A_TURN;
+    for (const starter of this.#waiting) {
+      if (this.#left === 0) break;
+      this.#left -= 1;
+      this.#waiting.delete(starter);
+      if (starter.startNext()) this.#waiting.add(starter);
+    }
+    this.#isArmed = this.#waiting.size > 0;
+    if (this.#isArmed) setImmediate(() => this.#turn());
+    else this.#left = STARTS_A_TURN;
+  }
+}
