@@ -7,6 +7,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../platform/fault.ts";
+import { syncFile, syncPath } from "../platform/folders.ts";
 import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts";
 import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
@@ -56,7 +57,7 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
       size += piece.length;
     }
     faultPoint("backup.before-sync");
-    await handle.sync();
+    syncFile(handle.fd);
     await handle.close();
     handle = undefined;
     faultPoint("backup.before-rename");
@@ -67,12 +68,7 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
     await rm(part, { force: true });
     throw Object.assign(error as NodeJS.ErrnoException, { path: file });
   }
-  const folder = await open(dirname(file), "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  syncPath(dirname(file));
   return size;
 }
 

@@ -2,7 +2,7 @@
  * Prepares a backup to take a palace's place, and describes what stands there now. Nothing of the palace is touched here.
  */
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
 import { CLOSETS, DRAWERS } from "../ledger/outbox-kinds.ts";
 import { OutboxList } from "../ledger/write/outbox-list.ts";
@@ -59,6 +59,7 @@ export function listAllAgain(folder: string): void {
   }
   for (const name of readdirSync(folder)) sync(join(folder, name));
   sync(folder);
+  sync(dirname(folder));
   faultPoint("restore.after-list");
 }
 

@@ -103,7 +103,9 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
-    for (const folder of new Set(moves.flatMap(({ from, to }) => [dirname(from), dirname(to)]))) sync(folder);
+    // A name is on the disk in its new folder before its old folder forgets it.
+    const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
+    for (const folder of new Set(folders)) sync(folder);
     faultPoint("restore.before-end");
     rmSync(join(home, RESTORE_MARKER));
     sync(home);

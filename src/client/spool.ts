@@ -3,10 +3,11 @@
  * write is safe, readable by its user alone. A file is removed only after the broker has acknowledged it, so a write may be
  * sent twice, even by two processes; its idempotency key makes that one write.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { faultPoint } from "../platform/fault.ts";
 import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { keepFolder, syncPath } from "../platform/folders.ts";
 import { unwritable } from "../platform/state-files.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../protocol/limits.ts";
@@ -86,7 +87,7 @@ export class Spool {
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
-        mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+        keepFolder(this.folder);
         return writeFileAtomic(join(this.folder, name), text);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === PUT_ATTEMPTS) throw error;
@@ -142,9 +143,10 @@ export class Spool {
   refuse(name: string, why: string): boolean {
     const aside = join(this.folder, REFUSED);
     try {
-      mkdirSync(aside, { recursive: true, mode: 0o700 });
+      keepFolder(aside);
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
       renameSync(join(this.folder, name), join(aside, name));
+      syncPath(aside);
       return true;
     } catch {
       // Another process may already have set it aside.
@@ -179,6 +181,7 @@ export class Spool {
       rmSync(join(aside, `${name}.why`), { force: true });
       faultPoint("spool.before-again");
       renameSync(join(aside, name), join(this.folder, name));
+      syncPath(this.folder);
     } catch (cause) {
       throw unwritable(aside, cause);
     }

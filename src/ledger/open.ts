@@ -1,11 +1,11 @@
 /**
  * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
  */
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../platform/fault.ts";
-import { syncPath } from "../platform/folders.ts";
+import { keepFolder, syncPath } from "../platform/folders.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
 
@@ -52,7 +52,7 @@ export function openForReading(file: string): LedgerDatabase {
 function make(file: string): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new PalaceError("STORE_CORRUPT", `${file} is gone, and its log ${file}-wal is still there`, RESTORE_HINT);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
   // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.

@@ -6,7 +6,6 @@ import {
   closeSync,
   fchmodSync,
   fchownSync,
-  fsyncSync,
   openSync,
   readdirSync,
   renameSync,
@@ -16,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault.ts";
-import { syncPath } from "./folders.ts";
+import { syncFile, syncPath } from "./folders.ts";
 
 /** The temporary names of both. */
 const TEMPORARY = /\.\d+\.tmp$/;
@@ -49,7 +48,7 @@ export function writeFileAtomic(
         fchmodSync(file, mode);
       }
       faultPoint("file.before-sync");
-      fsyncSync(file);
+      syncFile(file);
     } finally {
       closeSync(file);
     }

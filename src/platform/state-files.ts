@@ -7,6 +7,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statS
 import { dirname, join } from "node:path";
 import { isErrorCode, PalaceError } from "../protocol/errors.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
+import { keepFolder } from "./folders.ts";
 
 export type MarkPaths = { stateDir: string; tag: string; ledgerFile: string };
 
@@ -18,7 +19,7 @@ function mark({ stateDir, tag }: MarkPaths, name: MarkName): string {
 
 function put(paths: MarkPaths, name: MarkName, content: object): void {
   try {
-    mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
+    keepFolder(paths.stateDir);
     writeFileAtomic(mark(paths, name), `${JSON.stringify(content)}\n`);
   } catch (cause) {
     throw unwritable(paths.stateDir, cause);

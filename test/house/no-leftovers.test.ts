@@ -36,6 +36,11 @@ test("no debugger and no sleeping of a thread is left in src", () => {
   expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
 });
 
+test("everything is synced through platform/folders.ts, where a test can lose what was not", () => {
+  const others = sourceFiles("src").filter(({ path }) => path !== "src/platform/folders.ts");
+  expect(findings(others, /\bf(?:data)?sync(?:Sync)?\(|\b(?:handle|file|folder)\.(?:data)?sync\(/i)).toEqual([]);
+});
+
 test("no file names a folder of the machine it was written on, or a package registry", () => {
   // Images and compose files have paths of their own; /home/developer is in the image.
   const machine = /[\s"'`(=:]\/(work|root|home\/(?!developer\b)\w+|tmp\/\w+)\//;

@@ -1,5 +1,5 @@
 /** `palace backup restore`: puts a backup in the place of the palace and keeps the old state aside. */
-import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { glance } from "../../backup/look.ts";
@@ -22,6 +22,7 @@ import { stopBroker } from "../../client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../platform/can-write.ts";
 import { armFault } from "../../platform/fault.ts";
+import { keepFolder } from "../../platform/folders.ts";
 import { createLog } from "../../platform/log.ts";
 import { isStopped } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -73,7 +74,8 @@ A broker in a container of this machine's engine is given FILE through the engin
     }
     assertHere(config);
     const { home } = config.paths;
-    const isNew = mkdirSync(home, { recursive: true, mode: 0o700 }) !== undefined;
+    const isNew = !existsSync(home);
+    keepFolder(home);
     let staged: Staged | undefined;
     try {
       staged = await stage(config, file, values["passphrase-file"], out);

@@ -3,9 +3,10 @@
  * it changes. It holds no secret that opens the door (protocol/proof.ts); an unreadable file means no token, never an
  * open door.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
+import { keepFolder } from "../../platform/folders.ts";
 import { tryFlock } from "../../platform/libc.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { keysOf, makeToken, type TokenKeys } from "../../protocol/proof.ts";
@@ -79,7 +80,7 @@ export function revokeToken(file: string, name: string): boolean {
 
 /** Reads, changes and writes under a lock, so that two commands at once lose no change. */
 function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: TokenRecord[]; result: T }): T {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  keepFolder(dirname(file));
   const lock = openSync(`${file}.lock`, "w", 0o600);
   try {
     if (!tryFlock(lock))

@@ -2,8 +2,9 @@
  * The lifetime lock: one broker for each palace. It is a flock on the palace's own lock file; the kernel releases it
  * when the process dies, so a leftover file means nothing.
  */
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { keepFolder } from "../../platform/folders.ts";
 import { tryFlock } from "../../platform/libc.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -33,7 +34,8 @@ export function isHeldOnDemand(file: string): boolean {
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // What is acknowledged later is in this folder.
+    keepFolder(dirname(file));
     // "a+" creates the file if absent and never truncates it before the lock is ours.
     fd = openSync(file, "a+", 0o600);
   } catch (error) {

@@ -8,7 +8,6 @@ import {
   constants,
   fchmodSync,
   fstatSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   openSync,
@@ -23,7 +22,7 @@ import {
 import { dirname, join, parse } from "node:path";
 import { compareText } from "../../engine/text/text.ts";
 import { isAlive } from "../../platform/alive.ts";
-import { syncPath } from "../../platform/folders.ts";
+import { syncFile, syncPath } from "../../platform/folders.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type KnownPeople, linesOf, planSplit, type Session, sessionStarts, type SplitPlan } from "./split.ts";
 
@@ -124,7 +123,7 @@ function publish(target: string, content: Buffer, mode: number): void {
     try {
       writeFileSync(file, content);
       fchmodSync(file, mode);
-      fsyncSync(file);
+      syncFile(file);
     } finally {
       closeSync(file);
     }

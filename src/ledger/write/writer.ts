@@ -10,8 +10,9 @@
  * outbox's entries are not synced: what a power cut takes of them is made again, and it never takes a later write
  * without the earlier ones.
  */
-import { closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { faultPoint } from "../../platform/fault.ts";
+import { syncData } from "../../platform/folders.ts";
 import { quantize } from "../../platform/quantize.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
@@ -263,7 +264,7 @@ export class LedgerWriter {
   #sync(): void {
     try {
       this.#log ??= openSync(`${this.#file}-wal`, "r+");
-      fdatasyncSync(this.#log);
+      syncData(this.#log);
     } catch (cause) {
       this.#unsynced = new PalaceError(
         "STORE_UNAVAILABLE",

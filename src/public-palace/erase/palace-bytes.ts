@@ -4,20 +4,11 @@
  * vectors. It serves either driver, where the palace's files lie on this machine; the rows are deleted by then. Runs on
  * the erase thread while none of our writers is active; it can be repeated.
  */
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readSync,
-  utimesSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../platform/fault.ts";
+import { syncFile } from "../../platform/folders.ts";
 import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections } from "../format/chroma-file.ts";
 import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
@@ -129,7 +120,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
       fd ??= openSync(join(folder, "data_level0.bin"), "r+");
       writeSync(fd, zeros, 0, zeros.length, position);
     }
-    if (fd !== undefined) fsyncSync(fd);
+    if (fd !== undefined) syncFile(fd);
   } finally {
     if (fd !== undefined) closeSync(fd);
     segment.close();
@@ -172,7 +163,7 @@ function wipeFrom(file: string, start: number): void {
       }
       at += read;
     }
-    if (wiped) fsyncSync(fd);
+    if (wiped) syncFile(fd);
   } finally {
     closeSync(fd);
   }

@@ -2,8 +2,9 @@
  * Reads the graphs of a Roampal's data folder, entry by entry, and writes them back. Numbers stay as they are written: Python tells 1.0 from 1,
  * and counts beyond what a number here can. Used by `palace outcome import` and `export`. Source: outcome-memory.md 8.1, 8.6, 8.7.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { syncFile } from "../../platform/folders.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { hasLevels } from "../../platform/levels.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
@@ -62,7 +63,7 @@ export class GraphTexts {
       const to = openSync(join(dir, file), "wx", 0o600);
       try {
         for (const piece of objectOf(sections)) writeFileSync(to, piece);
-        fsyncSync(to);
+        syncFile(to);
       } finally {
         closeSync(to);
       }

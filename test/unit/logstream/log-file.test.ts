@@ -40,6 +40,14 @@ const append = (key: string, more: Record<string, unknown> = {}): WriteCall =>
 const values = (outcomes: readonly WriteOutcome[]): unknown[] =>
   outcomes.map(({ outcome }) => (outcome.ok ? outcome.value : outcome.error));
 
+test("SQLite syncs each commit of the log before it answers: FULL, in a write-ahead log", () => {
+  const { file } = openLog();
+  const database = file.open(() => {});
+  expect(database.pragma("synchronous", { simple: true })).toBe(2);
+  expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
+  file.close();
+});
+
 test("a log of a version without topics and origins is brought up to date, and its events are this copy's own", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,

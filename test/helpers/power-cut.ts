@@ -1,0 +1,253 @@
+/**
+ * A disk that loses power. Everything below one folder really happens; this keeps beside it which bytes and names were
+ * synced. At each sync, and whenever `cut` is called, it makes folders as a power cut may leave them at that moment, and
+ * hands each to `look`. A state has all that was synced. Of the rest it has nothing, all, one name, all names but one, or a
+ * part that chance chooses. A file renamed from one folder to another is in one of the two.
+ */
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Disk, exchangeDisk } from "../../src/platform/folders.ts";
+import { seededRandom } from "./random.ts";
+
+/** States are looked at in memory: a real sync there would only cost time. */
+const MEMORY = "/dev/shm";
+
+/** Name to inode. */
+type Names = Map<string, number>;
+type Place = { folder: number; name: string };
+/** Inode to a file's bytes, a folder's names, or a link's target. */
+type Tree = Map<number, Buffer | Names | string>;
+
+export type PowerCutOptions = {
+  /** Looks at one state; `what` names it in a failure. */
+  look: (folder: string, what: string) => void;
+  /** Matches the files that SQLite itself syncs before it relies on them: they are as they are. */
+  keptBySqlite?: RegExp;
+  /** Matches files that no power cut leaves behind. */
+  volatile?: RegExp;
+  /** States with a part of what was not synced, for each moment. */
+  parts?: number;
+  seed?: number;
+};
+
+export class PowerCut implements Disposable {
+  /** How often something below the folder was synced. */
+  syncs = 0;
+  /** How many states were looked at. */
+  states = 0;
+  /** Makes the next sync fail with this error. */
+  failure: Error | undefined;
+  readonly #root: string;
+  readonly #options: PowerCutOptions;
+  readonly #random: () => number;
+  readonly #synced: Tree = new Map();
+  /** One for each inode that is known: as long as it is open, no other file gets its number. */
+  readonly #held = new Map<number, number>();
+  readonly #before: Disk;
+  /** The states of this moment that were looked at. */
+  readonly #looked = new Set<string>();
+  #isLooking = false;
+
+  constructor(root: string, options: PowerCutOptions) {
+    this.#root = root;
+    this.#options = options;
+    this.#random = seededRandom(options.seed ?? 1);
+    for (const [inode, content] of this.#now()) this.#synced.set(inode, content);
+    this.#before = exchangeDisk((fd, sync) => this.#sync(fd, sync));
+  }
+
+  [Symbol.dispose](): void {
+    exchangeDisk(this.#before);
+    for (const fd of this.#held.values()) closeSync(fd);
+  }
+
+  /** Cuts the power now, in each of the ways. */
+  cut(what = "at the end"): void {
+    this.#isLooking = true;
+    this.#looked.clear();
+    try {
+      const now = this.#now();
+      const none = (): boolean => false;
+      this.#state(now, `${what}, only what was synced`, { moves: none, bytes: () => 0 });
+      this.#state(now, `${what}, with all names`, { moves: () => true, bytes: () => 0 });
+      this.#state(now, `${what}, with all bytes`, { moves: none, bytes: () => 1 });
+      this.#state(now, `${what}, with all`, { moves: () => true, bytes: () => 1 });
+      for (const one of this.#unsynced(now)) {
+        this.#state(now, `${what}, with one name`, { moves: (inode) => inode === one, bytes: () => 0 });
+        this.#state(now, `${what}, without one name`, { moves: (inode) => inode !== one, bytes: () => 0 });
+      }
+      for (let part = 1; part <= (this.#options.parts ?? 3); part++)
+        this.#state(now, `${what}, part ${part}`, {
+          moves: () => this.#random() < 0.5,
+          bytes: () => [0, 1, this.#random()][Math.floor(this.#random() * 3)] ?? 0,
+        });
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /** The files and folders that came, moved or went since their folders were synced. */
+  #unsynced(now: Tree): number[] {
+    const [was, is] = [placesIn(this.#synced), placesIn(now)];
+    const text = (places: Map<number, Place[]>, inode: number): string => JSON.stringify(places.get(inode) ?? []);
+    return [...new Set([...was.keys(), ...is.keys()])].filter((inode) => text(was, inode) !== text(is, inode));
+  }
+
+  #sync(fd: number, sync: () => void): void {
+    const path = readlinkSync(`/proc/self/fd/${fd}`);
+    if (this.#isLooking || !`${path}/`.startsWith(`${this.#root}/`)) return sync();
+    this.syncs += 1;
+    const { failure } = this;
+    this.failure = undefined;
+    if (failure !== undefined) throw failure;
+    this.cut(`before sync ${this.syncs}, of ${path.slice(this.#root.length)}`);
+    sync();
+    const inode = fstatSync(fd).ino;
+    const content = this.#now().get(inode) ?? readFileSync(`/proc/self/fd/${fd}`);
+    this.#hold(inode, `/proc/self/fd/${fd}`);
+    this.#synced.set(inode, content);
+  }
+
+  #now(): Tree {
+    const tree: Tree = new Map();
+    const walk = (path: string): number => {
+      const stats = lstatSync(path);
+      if (stats.isSymbolicLink()) tree.set(stats.ino, readlinkSync(path));
+      else if (!stats.isDirectory()) {
+        this.#hold(stats.ino, path);
+        tree.set(stats.ino, stats.isFile() ? readFileSync(path) : Buffer.alloc(0));
+      } else {
+        this.#hold(stats.ino, path);
+        const names = readdirSync(path).filter((name) => this.#options.volatile?.test(name) !== true);
+        tree.set(stats.ino, new Map(names.map((name) => [name, walk(join(path, name))])));
+      }
+      return stats.ino;
+    };
+    walk(this.#root);
+    return tree;
+  }
+
+  #hold(inode: number, path: string): void {
+    if (!this.#held.has(inode)) this.#held.set(inode, openSync(path, "r"));
+  }
+
+  #state(now: Tree, what: string, chance: { moves: (inode: number) => boolean; bytes: () => number }): void {
+    const { look, keptBySqlite } = this.#options;
+    const names = this.#names(now, chance.moves);
+    /** Paths, the folders' before their files'; the content of a folder is undefined. */
+    const files = new Map<string, Buffer | string | undefined>();
+    const gather = (inode: number, path: string): void => {
+      const at = now.get(inode) ?? this.#synced.get(inode) ?? Buffer.alloc(0);
+      if (at instanceof Map) {
+        files.set(path, undefined);
+        for (const [name, one] of names.get(inode) ?? []) gather(one, join(path, name));
+      } else if (typeof at === "string" || keptBySqlite?.test(path) === true) files.set(path, at);
+      else files.set(path, mixed((this.#synced.get(inode) ?? Buffer.alloc(0)) as Buffer, at, chance.bytes()));
+    };
+    gather(lstatSync(this.#root).ino, "");
+    const digest = createHash("sha256");
+    for (const [path, content] of files) digest.update(`\n${path}\n`).update(content ?? "/");
+    const state = digest.digest("hex");
+    if (this.#looked.has(state)) return;
+    this.#looked.add(state);
+    this.states += 1;
+    const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "power-cut-"));
+    try {
+      for (const [path, content] of files) {
+        if (content === undefined) mkdirSync(join(folder, path), { recursive: true });
+        else if (typeof content === "string") symlinkSync(content, join(folder, path));
+        else writeFileSync(join(folder, path), content);
+      }
+      look(folder, what);
+    } catch (error) {
+      throw new Error(`power cut ${what}: ${(error as Error).message}`, { cause: error });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** The names of each folder: the synced ones, and of what came, moved or went since, what chance takes. */
+  #names(now: Tree, takes: (inode: number) => boolean): Map<number, Names> {
+    const names = new Map<number, Names>();
+    for (const tree of [now, this.#synced])
+      for (const [inode, content] of tree)
+        if (content instanceof Map) names.set(inode, new Map(namesIn(this.#synced, inode)));
+    const [was, is] = [placesIn(this.#synced), placesIn(now)];
+    const drop = (inode: number, { folder, name }: Place): void => {
+      if (names.get(folder)?.get(name) === inode) names.get(folder)?.delete(name);
+    };
+    const left = new Set(this.#unsynced(now));
+    const move = (inode: number): void => {
+      if (!left.delete(inode)) return;
+      const to = is.get(inode) ?? [];
+      for (const { folder, name } of to) {
+        // The folder was made before, and the file that had this name was moved away before.
+        move(folder);
+        const before = namesIn(this.#synced, folder).get(name);
+        if (before !== undefined && is.has(before)) move(before);
+      }
+      for (const place of was.get(inode) ?? []) drop(inode, place);
+      for (const { folder, name } of to) names.get(folder)?.set(name, inode);
+    };
+    for (const [inode, to] of is) if (to.some(({ name }) => this.#isKept(name)) || takes(inode)) move(inode);
+    for (const [inode, from] of was)
+      for (const place of from)
+        if (!is.has(inode) && !namesIn(now, place.folder).has(place.name) && takes(inode)) drop(inode, place);
+    // A rename is done in both folders or in none.
+    const there = reachable(names, lstatSync(this.#root).ino);
+    for (const [inode, to] of is)
+      if (to.some(({ folder, name }) => there.has(folder) && names.get(folder)?.get(name) === inode))
+        for (const place of was.get(inode) ?? [])
+          if (namesIn(now, place.folder).get(place.name) !== inode) drop(inode, place);
+    return names;
+  }
+
+  /** SQLite syncs the folder of its log itself, when it begins the log. */
+  #isKept(name: string): boolean {
+    const kept = this.#options.keptBySqlite;
+    return kept !== undefined && (kept.test(name) || kept.test(name.replace(/-wal$/, "")));
+  }
+}
+
+function namesIn(tree: Tree, folder: number): Names {
+  const names = tree.get(folder);
+  return names instanceof Map ? names : new Map<string, number>();
+}
+
+function placesIn(tree: Tree): Map<number, Place[]> {
+  const found = new Map<number, Place[]>();
+  for (const [folder, names] of tree)
+    if (names instanceof Map)
+      for (const [name, inode] of names) found.set(inode, [...(found.get(inode) ?? []), { folder, name }]);
+  return found;
+}
+
+function reachable(names: ReadonlyMap<number, Names>, root: number): Set<number> {
+  const found = new Set([root]);
+  for (const folder of found) for (const inode of names.get(folder)?.values() ?? []) found.add(inode);
+  return found;
+}
+
+/** `share`: 0 is as synced, 1 as written; between the two the first bytes are as written. */
+function mixed(synced: Buffer, current: Buffer, share: number): Buffer {
+  if (share === 0) return synced;
+  if (share === 1) return current;
+  const cut = Math.floor(current.length * share);
+  return Buffer.concat([current.subarray(0, cut), synced.subarray(cut)]);
+}
