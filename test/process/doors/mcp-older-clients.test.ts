@@ -1,0 +1,69 @@
+/**
+ * Clients of the four older MCP revisions get the bytes that they always got, at every door: `test/fixtures/mcp-older-*` was
+ * recorded before the broker spoke 2026-07-28. Only the list of tools says more, and only to revisions that know the fields.
+ */
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
+import { VERSION } from "../../../src/platform/version.ts";
+import { DOOR_NAMES, type DoorName, DOORS, type Message, messageIn } from "../../helpers/mcp-doors.ts";
+import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+
+type Listed = { name: string; title?: string; annotations?: Record<string, boolean> };
+
+const call = (name: string, values?: object): Message => ({
+  method: "tools/call",
+  params: { name: `mempalace_${name}`, ...(values !== undefined && { arguments: values }) },
+});
+const CONVERSATION: readonly Message[] = [
+  call("kg_stats"),
+  call("list_drawers", { limit: 2 }),
+  call("get_drawer", { drawer_id: "nope" }),
+  call("add_drawer", { wing: "../etc", room: "r", content: "x" }),
+  call("nope"),
+  call("status", { bogus: 1 }),
+  { method: "tools/call", params: {} },
+  { method: "ping" },
+  { method: "resources/list" },
+  { method: "prompts/list", params: {} },
+  { method: "server/discover" },
+  { method: "server/discover", params: { protocolVersion: "2026-07-28" } },
+];
+
+const fixture = (name: string): string =>
+  readFileSync(new URL(`../../fixtures/mcp-older-${name}`, import.meta.url), "utf8");
+
+async function hear(palace: TestPalace, door: DoorName, revision: string): Promise<{ tools: Listed[]; bytes: string }> {
+  await using raw = await DOORS[door](palace);
+  // Revisions before 2025-06-18 have no such header.
+  const headers = revision < "2025-06-18" ? undefined : { "mcp-protocol-version": revision };
+  const clientInfo = { name: "older", version: "1" };
+  const params = { protocolVersion: revision, capabilities: {}, clientInfo };
+  const heard = [await raw.say({ id: 1, method: "initialize", params })];
+  for (const [index, message] of CONVERSATION.entries())
+    heard.push(await raw.say({ id: index + 2, ...message }, headers));
+  const listed = await raw.say({ id: 99, method: "tools/list" }, headers);
+  const tools = messageIn(listed).result?.["tools"] as Listed[];
+  // Whatever surrounds the list is compared as bytes; the list has a fixture of its own.
+  const around = listed.replace(JSON.stringify(tools), "[…]");
+  return {
+    tools,
+    bytes: [...heard, around].join("\n").replaceAll(VERSION, "VERSION").replaceAll(revision, "REVISION"),
+  };
+}
+
+const bare = ({ title: _title, annotations: _annotations, ...tool }: Listed): object => tool;
+
+describe.each(DOOR_NAMES)("over %s", (door) => {
+  let palace: TestPalace;
+  beforeAll(async () => void (await (palace = createTestPalace()).startBroker()));
+  afterAll(() => palace[Symbol.asyncDispose]());
+
+  test.each(MCP_VERSIONS)("a client of %s gets the bytes that it always got", async (revision) => {
+    const { tools, bytes } = await hear(palace, door, revision);
+    expect(bytes).toBe(fixture(door === "HTTP" ? "http.txt" : "stream.txt"));
+    const recorded = JSON.parse(fixture("tools.json")) as Listed[];
+    if (revision === "2024-11-05") expect(JSON.stringify(tools)).toBe(JSON.stringify(recorded));
+    expect(JSON.stringify(tools.map(bare))).toBe(JSON.stringify(recorded.map(bare)));
+  });
+});
