@@ -150,6 +150,8 @@ export type StatusReport = {
     detail: string;
     /** Facts that a MemPalace keeps in a file that is not read; absent where there are none. */
     elsewhere?: { file: string; facts: number };
+    /** File in which MemPalace 3.12 and later keeps its hallways: `hallways.json` is not written beside it. */
+    newer?: string;
   };
   upstreamLock: UpstreamLockStatus;
   strays: ForeignWritersReport;

@@ -8,6 +8,11 @@ export function describeGraph(graph: StatusReport["graph"] | undefined): string 
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
   const lag = graph.lag === 0 ? "" : `, ${plural(graph.lag, "row")} still to write to MemPalace's files${age}`;
   const taken = graph.takenOver === 0 ? "" : `, ${plural(graph.takenOver, "row")} adopted from others`;
+  const newer = graph.newer === undefined ? "" : `; ${describeNewer(graph.newer)}`;
   const detail = graph.detail === "" ? "" : `; ${printable(graph.detail)}`;
-  return `${plural(graph.facts, "fact")}: ${graph.state}${lag}${taken}${detail}`;
+  return `${plural(graph.facts, "fact")}: ${graph.state}${lag}${taken}${detail}${newer}`;
+}
+
+function describeNewer(file: string): string {
+  return `MemPalace 3.12 or later keeps its hallways in ${printable(file)}, which is left as it is: new hallways of ours are in the ledger alone`;
 }

@@ -18,6 +18,15 @@ const HALLWAYS_VERSION = 1;
 /** Numbers that Python keeps as floats. */
 const FLOATS = new Set(["strength", "stability"]);
 
+/**
+ * The database into which MemPalace 3.12 moves its hallways at its first write of one; undefined where there is none. A `hallways.json` that is
+ * written beside it harms that MemPalace, so we leave both alone.
+ */
+export function newerHallways(hallwaysFile: string): string | undefined {
+  const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
+  return existsSync(file) ? file : undefined;
+}
+
 type Content = { records: unknown[]; isAbsent: boolean; signature: string };
 
 export class LinkFile {
@@ -33,8 +42,9 @@ export class LinkFile {
     this.#locksDir = locksDir;
   }
 
-  /** Undefined: the file is unchanged since the last accepted look. Errors: STORE_CORRUPT. */
+  /** Undefined: the file is unchanged since the last accepted look, or no longer MemPalace's own. Errors: STORE_CORRUPT. */
   look(ledger: LedgerDatabase): Finding | undefined {
+    if (this.#isLeft()) return undefined;
     if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;
     const { records, isAbsent, signature } = this.#read();
     this.#seen = signature;
@@ -48,12 +58,13 @@ export class LinkFile {
 
   /**
    * False: another process has written since the last look, or is about to, and nothing was sent. Errors: the file
-   * system's.
+   * system's. Rows for a file that is left alone count as sent: they are in the ledger.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
     if (lock === "taken") return false;
     try {
+      if (this.#isLeft()) return true;
       if (this.#accepted === undefined || this.#signature() !== this.#accepted) return false;
       const changes = new Map(rows.map(({ id, body }) => [id, body]));
       const records = this.#read().records.flatMap((record) => {
@@ -74,6 +85,13 @@ export class LinkFile {
 
   close(): void {
     this.#accepted = undefined;
+  }
+
+  #isLeft(): boolean {
+    if (this.kinds[0] !== "hallway" || newerHallways(this.file) === undefined) return false;
+    // Once that database is gone, the JSON is compared from the start.
+    this.#accepted = this.#seen = undefined;
+    return true;
   }
 
   #signature(): string {

@@ -13,6 +13,7 @@ import { within } from "../../platform/within.ts";
 import type { RoomCount } from "../../port/graph.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { GraphMethods } from "./graph-thread.ts";
+import { newerHallways } from "./link-file.ts";
 import type { GraphPaths } from "./side.ts";
 
 export type GraphSyncOptions = {
@@ -135,6 +136,7 @@ class Sync {
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, Date.now() - oldestAtMs);
     const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
     const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
+    const newer = newerHallways(this.#options.paths.hallwaysFile);
     return {
       facts: ledger.facts(),
       state,
@@ -143,6 +145,7 @@ class Sync {
       takenOver: this.#adopted,
       detail: this.#problem,
       ...elsewhere,
+      ...(newer !== undefined && { newer }),
     };
   }
 
