@@ -9,7 +9,7 @@ const hallway = (name: string): Record<string, unknown> => ({
   ...{ id: `hallway_w_${name}`, wing: "w", entity_a: "A", entity_b: name, co_occurrence_count: 3 },
 });
 
-/** Resolves when nothing waits to be written to MemPalace's graph files. */
+/** Waits until the broker has written all rows to the graph files of MemPalace. */
 async function sent(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   await expect
@@ -38,7 +38,7 @@ test(
     await expect.poll(() => idsOf(palace), { timeout: 60_000 }).toHaveLength(2);
     await sent(palace);
 
-    // As 3.12 does it at its first write of a hallway.
+    // MemPalace 3.12 does this at its first write of a hallway.
     const made = new Database(database);
     made.exec("CREATE TABLE hallways (id TEXT PRIMARY KEY, record TEXT)");
     made.close();
