@@ -80,8 +80,14 @@ export const SLOW_PEER_MS = 1_000;
 /** Reads under way: of all peers, and of one. The others wait for their turn. */
 export const READS_MAX = 16;
 export const READS_PEER_MAX = 2;
-/** Connections of all doors. */
+/** Connections of one door that were admitted. */
 export const PEERS_MAX = 1024;
+/** Those of one peer: a process of this machine, or a token. */
+export const PEER_CONNECTIONS_MAX = 256;
+/** Places of a door that only the owner's command line gets. */
+export const PEERS_KEPT = 8;
+/** Connections of one door that have proven nothing yet; one more drops the oldest. */
+export const UNPROVEN_MAX = 256;
 
 /** A kernel `sun_path` holds 108 bytes with its final zero on Linux, 104 on macOS. */
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
@@ -143,6 +149,7 @@ if (CARRIED_PART_MAX_BYTES + CARRIED_MAX_BYTES >= FRAME_SIZE_MAX_BYTES)
 if (DRAWER_SIZE_MAX > CONVERSATION_PART_SIZE_MAX) throw new Error("a part must hold at least one drawer");
 if (FRAME_SIZE_MAX_BYTES > UNFINISHED_MAX_BYTES) throw new Error("one unfinished request must fit");
 if (FRAME_SIZE_MAX_BYTES > QUEUE_SIZE_MAX_BYTES) throw new Error("the queue must hold at least one frame");
+if (PEER_CONNECTIONS_MAX + PEERS_KEPT > PEERS_MAX) throw new Error("one peer's share is part of all places");
 if (QUEUE_DEPTH_PEER_MAX > QUEUE_DEPTH_MAX) throw new Error("one peer's share is part of the whole queue");
 if (MINE_WAIT_MS >= REQUEST_TIMEOUT_MS) throw new Error("a long mine must be answered before its request is given up");
 if (ENGINE_DEPTH_PEER_MAX > ENGINE_DEPTH_MAX) throw new Error("one peer's share is part of the whole line");

@@ -81,6 +81,8 @@ export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
 /** Response header of the upgrade that carries the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";
+/** The reason why an admitted peer gets no further connection, for people. */
+export const REFUSED_HEADER = "palace-refused";
 /** `min-max` of the protocol versions a broker speaks, a header of its answer to the upgrade; absent from older ones. */
 export const PROTOCOL_HEADER = "palace-protocol";
 

@@ -6,6 +6,7 @@
 import type { Socket } from "node:net";
 import { PalaceError } from "../protocol/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../protocol/limits.ts";
+import { REFUSED_HEADER } from "../protocol/spec.ts";
 
 const HEAD_SIZE_MAX_BYTES = 16 * 1024;
 const BODY_SIZE_MAX_BYTES = 1024 * 1024;
@@ -20,7 +21,7 @@ export async function upgrade(
 ): Promise<Response> {
   socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
   const response = await readHead(socket, timeoutMs);
-  assertAdmitted(socket, response.status);
+  assertAdmitted(socket, response);
   if (response.status !== 101) {
     socket.destroy();
     throw new PalaceError(
@@ -41,7 +42,7 @@ export async function get(
 ): Promise<{ status: number; headers: Map<string, string>; body: string }> {
   socket.write(requestHead(path, { Connection: "close", ...more }));
   const { status, headers, rest } = await readHead(socket, timeoutMs);
-  assertAdmitted(socket, status);
+  assertAdmitted(socket, { status, headers });
   // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
   const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "")
     ? Number(headers.get("content-length"))
@@ -73,10 +74,13 @@ export async function ask(socket: Socket, path: string, header: string, more: Re
   );
 }
 
-/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals. */
-function assertAdmitted(socket: Socket, status: number): void {
+/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or when all places for connections are taken. */
+function assertAdmitted(socket: Socket, { status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   socket.destroy();
+  const why = headers.get(REFUSED_HEADER);
+  if (why !== undefined)
+    throw new PalaceError("BROKER_BUSY", why, "end agents that are not needed, then repeat", { retryAfterMs: 1_000 });
   if (status === 429)
     throw new PalaceError("BROKER_BUSY", "the broker refused this token too often", "wait a minute, then repeat", {
       retryAfterMs: 60_000,

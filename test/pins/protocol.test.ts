@@ -6,6 +6,7 @@ import {
   type BrokerFile,
   type Health,
   IDEMPOTENCY_HEADER,
+  REFUSED_HEADER,
   IDEMPOTENCY_META,
   WRITTEN_META,
   type MethodName,
@@ -216,7 +217,12 @@ test("the tools that say they only read are upstream's and no others", () => {
 test("headers, meta keys, the server's name and the versions spoken are these", () => {
   const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
   expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
-  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER]).toEqual(["idempotency-key", "palace-agent", "palace-tools"]);
+  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER, REFUSED_HEADER]).toEqual([
+    "idempotency-key",
+    "palace-agent",
+    "palace-tools",
+    "palace-refused",
+  ]);
   expect(TOOL_PROFILES).toEqual(["full", "light", "outcome", "full+outcome", "light+outcome"]);
   expect(SERVER_NAME).toBe("mempalace");
   expect(PROTOCOL).toEqual({ min: 1, max: 1 });

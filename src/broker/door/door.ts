@@ -7,7 +7,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Socket } from "node:net";
 import type { PeerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
-import { PEERS_MAX } from "../../protocol/limits.ts";
 import { agentName } from "../../protocol/agent-name.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../../protocol/proof.ts";
 import { AGENT_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";
@@ -17,6 +16,7 @@ import { type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
+import { Places } from "./places.ts";
 import type { Starts } from "./starts.ts";
 import { Stream } from "./stream.ts";
 import { REVOKED_CHECK_MS } from "./tokens.ts";
@@ -75,6 +75,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
 export class OpenDoor {
   readonly #options: DoorOptions;
   readonly #server: Server;
+  readonly #places: Places;
   readonly #streams = new Map<number, OpenStream>();
   readonly #unixPeers = new WeakMap<Socket, PeerCredentials>();
   readonly #peerIds = new WeakMap<Socket, number>();
@@ -89,8 +90,10 @@ export class OpenDoor {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: 16 * 1024,
     });
-    this.#server.maxConnections = PEERS_MAX;
-    if (options.at.kind === "unix") this.#server.on("connection", (socket: Socket) => this.#identify(socket));
+    this.#places = new Places(options.log);
+    this.#server.on("connection", (socket: Socket) => {
+      if (options.at.kind === "tcp" || this.#identify(socket)) this.#places.arrive(socket);
+    });
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
@@ -121,8 +124,8 @@ export class OpenDoor {
     await closed;
   }
 
-  /** Identifies the user by the kernel; another user is cut off before a byte is read. */
-  #identify(socket: Socket): void {
+  /** Identifies the user by the kernel; another user is cut off before a byte is read. False: it was. */
+  #identify(socket: Socket): boolean {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
     const own = process.getuid?.() ?? -1;
@@ -130,9 +133,10 @@ export class OpenDoor {
     if (uid !== -1 && own !== -1 && uid !== own && uid !== 0) {
       log.warn("foreign user refused", { uid, pid });
       socket.destroy();
-      return;
+      return false;
     }
     this.#unixPeers.set(socket, { uid, pid });
+    return true;
   }
 
   /** Undefined: the connection was refused and is closed already. */
@@ -145,7 +149,11 @@ export class OpenDoor {
     if (at.kind === "unix") {
       const credentials = this.#unixPeers.get(request.socket);
       if (credentials === undefined) return undefined;
-      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, ...credentials, tools, reading };
+      const { uid, pid } = credentials;
+      const isOwner = at.name === "unix" && (claimed.startsWith("palace ") || pathOf(request) === "/health");
+      const full = this.#places.admit(request.socket, { key: `${uid} ${pid}`, name: `process ${pid}`, isOwner });
+      if (full !== undefined) return full;
+      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, uid, pid, tools, reading };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));
@@ -154,6 +162,8 @@ export class OpenDoor {
       return admission;
     }
     const { id: tokenId, name, role } = admission.token;
+    const full = this.#places.admit(request.socket, { key: tokenId, name: `the token ${name}`, isOwner: false });
+    if (full !== undefined) return full;
     const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools, reading };
     return { peer, headers: admission.headers, tokenId };
   }

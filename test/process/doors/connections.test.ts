@@ -1,0 +1,69 @@
+/** A door has room for who proves a token, however many connections prove nothing, and for others beside one greedy peer. */
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectClient } from "../../../src/client/client.ts";
+import { PEER_CONNECTIONS_MAX } from "../../../src/protocol/limits.ts";
+import { dial } from "../../../src/transport/endpoint.ts";
+import { upgrade } from "../../../src/transport/http-client.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const port = await freePort();
+const palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+const sockets: Socket[] = [];
+let token = "";
+
+beforeAll(async () => {
+  await palace.startBroker();
+  const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);
+  ({ token } = JSON.parse(stdout) as { token: string });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await palace[Symbol.asyncDispose]();
+});
+
+test("1,100 TCP connections that prove nothing keep no token holder out, and are cut", async () => {
+  const silent = Array.from({ length: 1_100 }, () =>
+    connect(port, "127.0.0.1", function (this: Socket) {
+      this.write("GET /api/health HTTP/1.1\r\n");
+    }).on("error", () => {}),
+  );
+  sockets.push(...silent);
+  // The later half of them arrives beside these.
+  await expect.poll(() => silent.filter(({ pending }) => !pending).length).toBeGreaterThan(500);
+  for (let times = 0; times < 5; times++) {
+    const { status } = await fetch(`http://127.0.0.1:${port}/health`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(status).toBe(200);
+  }
+  for (const socket of silent) socket.resume();
+  await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
+});
+
+test("a peer with all connections of its share is told so, and shuts nobody else out", async () => {
+  const open = async (): Promise<void> => {
+    const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
+    await upgrade(
+      socket.on("error", () => {}),
+      {},
+    );
+    sockets.push(socket.resume());
+  };
+  for (let nth = 0; nth < PEER_CONNECTIONS_MAX; nth++) await open();
+  const why = { code: "BROKER_BUSY", message: expect.stringMatching(/^too many connections of process \d+/) as string };
+  await expect(open()).rejects.toMatchObject(why);
+  await expect(connectClient({ config: palace.config, agent: "one more", start: "never" })).rejects.toMatchObject(why);
+  const { code, stdout } = await palace.run("palace", ["status"]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("broker\tready")]);
+  sockets.at(-1)?.destroy();
+  await expect
+    .poll(() =>
+      open().then(
+        () => "there is room again",
+        () => "full",
+      ),
+    )
+    .toBe("there is room again");
+});
