@@ -117,7 +117,7 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   return Promise.race([answering, promise]);
 }
 
-/** A method that is no string is named by its Python type, as upstream does. */
+/** Names anything but a string by its Python type, as upstream does. */
 function nameOrType(method: unknown): string {
   if (typeof method === "string") return cut(method);
   let type = typeof method === "boolean" ? "bool" : "dict";

@@ -1,8 +1,9 @@
 /**
  * Fetches or deletes many drawers in one call: by a list of ids, or by the source they came from (upstream-latest.md
- * 2.1). A missing id is an item of the answer and the rest of the list is still done; a value that is no list, or an
- * empty or too long list, is refused as a whole.
+ * 2.1). A missing id is an item of the answer and the rest of the list is still done. Anything but a list, an empty
+ * list and a too long one are refused as a whole.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import { tooLarge } from "../../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -13,19 +14,26 @@ import { drawerPayload, findLogical, shownId } from "./logical.ts";
 import { nameOfSource } from "./originals.ts";
 
 const IDS_MAX = 500;
+/** Characters of texts that are read in one go. */
+const PART_SIZE = 1024 * 1024;
 
-export function getDrawers(reader: LedgerReader, params: Record<string, unknown>): unknown {
+/** Others' calls are answered between parts of a long list. */
+export async function getDrawers(reader: LedgerReader, params: Record<string, unknown>): Promise<unknown> {
   const { ids, error } = idList(params["drawer_ids"], "fetch");
   if (ids === undefined) return { error };
   let size = 0;
-  const results = ids.map((id, index) => {
+  let pauseAt = PART_SIZE;
+  const results: Record<string, unknown>[] = [];
+  for (const [index, id] of ids.entries()) {
     const drawer = findLogical(reader, asText(id));
-    if (drawer === undefined) return notFound(id);
-    const payload = drawerPayload(drawer);
-    size += payload.content.length;
+    const found = drawer === undefined ? undefined : drawerPayload(drawer);
+    results.push(found ?? notFound(id));
+    size += found?.content.length ?? 0;
     if (size > FRAME_SIZE_MAX_BYTES) throw tooLarge(`the answer with the first ${index + 1} of ${ids.length} drawers`);
-    return payload;
-  });
+    if (size < pauseAt) continue;
+    pauseAt = size + PART_SIZE;
+    await nextTurn();
+  }
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }
 

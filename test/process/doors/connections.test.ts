@@ -42,7 +42,7 @@ test("1,100 TCP connections that prove nothing keep no token holder out, and are
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer with all connections of its share is told so, and shuts nobody else out", async () => {
+test("a peer with all connections of its share reads why it gets no more, and shuts nobody else out", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(

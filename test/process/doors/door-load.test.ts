@@ -1,6 +1,6 @@
 /**
- * Peers that ask for much and read nothing, and requests that never end: others are answered in between, and the broker's
- * memory stays bounded. Nothing here is timed: who is answered before whom is counted.
+ * The broker answers others beside peers that ask for much and read nothing, and beside requests that never end. Its memory
+ * stays bounded. The tests count answers and measure no time.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -71,7 +71,7 @@ test("large reads of one peer wait while it reads none of them, and let others i
   expect(await client.callTool("mempalace_get_drawer", { drawer_id: ids[0] as string })).toHaveProperty("content");
   expect(await answered("mempalace_get_drawers")).toBeLessThan(20);
   expect(residentMiB() - before).toBeLessThan(200);
-  // Whoever begins to read gets every answer.
+  // A peer that begins to read gets every answer.
   let lines = 0;
   hostile.on("data", (chunk: Buffer) => (lines += chunk.filter((byte) => byte === 10).length)).resume();
   await expect.poll(() => lines).toBe(80);

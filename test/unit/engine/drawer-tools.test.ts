@@ -69,9 +69,9 @@ test("a short drawer that grows past one row is split under its id; an id that a
   expect(reader.drawerCount()).toBe(4);
 });
 
-test("lists of ids answer each in its place; a missing one is an error of its own, a bad list refuses all", () => {
+test("lists of ids answer each in its place; a missing one is an error of its own, a bad list refuses all", async () => {
   const [a, b] = [file("a").drawer_id, file(LONG).drawer_id];
-  expect(getDrawers(reader, { drawer_ids: [b, "nope", a] })).toMatchObject({
+  expect(await getDrawers(reader, { drawer_ids: [b, "nope", a] })).toMatchObject({
     results: [{ content: LONG }, { drawer_id: "nope", error: "Drawer not found: nope" }, { content: "a" }],
     count: 3,
     errors: 1,
@@ -80,6 +80,19 @@ test("lists of ids answer each in its place; a missing one is an error of its ow
     expect(write("delete_drawers", { drawer_ids })).toEqual({ error: expect.stringContaining("drawer_ids") as string });
   expect(write("delete_drawers", { drawer_ids: [a, "nope", b] })).toMatchObject({ count: 3, deleted: 2, errors: 1 });
   expect(reader.drawerCount()).toBe(0);
+});
+
+test("a long list is fetched in parts, and others are answered between them", async () => {
+  const ids = Array.from({ length: 30 }, (_, index) => file(`${index} ${"harbour ".repeat(11_000)}`).drawer_id);
+  let turns = 0;
+  const others = (): void => {
+    turns += 1;
+    next = setImmediate(others);
+  };
+  let next = setImmediate(others);
+  expect(await getDrawers(reader, { drawer_ids: ids })).toMatchObject({ count: 30, errors: 0 });
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(1);
 });
 
 test("deleting by source only looks unless told otherwise, and takes that source in every wing", () => {
