@@ -23,6 +23,10 @@ export type ScoredRecord = {
   exchange: string | null;
 } & QuestionRecord;
 
+/** Reads the outcomes of one drawer, oldest first. */
+export const SCORED_OF = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
+  FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
+
 /** All three are null where nobody knows the question. */
 type QuestionRecord = { context: string | null; collection: string | null; concepts: string | null };
 

@@ -59,6 +59,8 @@ export interface StandingTx {
   find(id: string): Standing | undefined;
   /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
   put(id: string, standing: Standing, scored?: Scored): void;
+  /** The newest outcomes of a drawer, oldest first. */
+  scored(id: string): Scored[];
   /** The standing with all its outcomes and their questions, as before-images hold it: one JSON array. */
   bodyOf(id: string): string | undefined;
   putBody(id: string, body: string): void;

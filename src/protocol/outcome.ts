@@ -19,6 +19,8 @@ export function isHostSignal(value: unknown): value is HostSignal {
 
 export type MemoryTold = {
   id: string;
+  /** Id that the drawer was filed under. */
+  drawer: string;
   wing: string;
   room: string;
   text: string;
@@ -88,8 +90,17 @@ export type ScoreRequest = {
   exchange_summary?: string;
 };
 
-/** `memories`: those that were found; `summary`: characters of the one that is kept. */
-export type ScoreResult = { outcome: string; memories: number; summary: number };
+/**
+ * `memories`: those that were found; `summary`: characters of the one that is kept. `gone`: drawers that were taken out, and the score
+ * they had by then. `atMs`: when the write arrived, as `palace history undo` counts.
+ */
+export type ScoreResult = {
+  outcome: string;
+  memories: number;
+  summary: number;
+  gone: { id: string; score: number }[];
+  atMs: number;
+};
 
 /** `query` empty: everything, the newest first. `id`: that memory alone. `metadata_filters`: outcome-memory.md 3.4. */
 export type RecallRequest = {

@@ -99,7 +99,9 @@ export const COMMANDS = {
     subs: {
       stats: "how many memories each collection holds",
       why: "what came of a memory",
+      list: "the memories, the newest or the best first",
       score: "your own word on a memory",
+      forget: "take a memory out; one command brings it back",
       ingest: "take in a book",
       books: "list the books",
       remove: "take a book out",

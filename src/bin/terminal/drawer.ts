@@ -75,7 +75,8 @@ export function isEnoughToErase(given: string, id: string): boolean {
   return part.length >= TO_ERASE_MIN && id.startsWith(part, hashAt);
 }
 
-/** Returns the command that takes back what `agent` has written since `sinceMs`. */
-export function undoCommand(agent: string, sinceMs: number): string {
-  return `palace history undo --client ${/^[\w.-]+$/.test(agent) ? agent : JSON.stringify(agent)} --since ${new Date(sinceMs).toISOString()}`;
+/** Returns the command that takes back what `agent` has written since `sinceMs`, or between the two moments without asking. */
+export function undoCommand(agent: string, sinceMs: number, untilMs?: number): string {
+  const until = untilMs === undefined ? "" : ` --until ${new Date(untilMs).toISOString()} --yes`;
+  return `palace history undo --client ${/^[\w.-]+$/.test(agent) ? agent : JSON.stringify(agent)} --since ${new Date(sinceMs).toISOString()}${until}`;
 }

@@ -8,12 +8,15 @@ import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import type { Output } from "../terminal/output.ts";
+import { undoCommand } from "../terminal/drawer.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
 
 const USAGE = `palace outcome stats
 palace outcome why ID
+palace outcome list [COLLECTION] [--sort recency|score]
 palace outcome score ID worked|failed|partial
+palace outcome forget ID
 palace outcome ingest FILE [--title T] [--chunk-size N] [--chunk-overlap N]
 palace outcome books
 palace outcome remove TITLE
@@ -24,7 +27,10 @@ Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds
   why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
-  score  your own word on it, which counts as an agent's does. \`palace forget ID\` erases it, \`palace history undo\` takes an agent's scores back
+  list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
+  score  your own word on it. It replaces what agents said, unless they said more of the same; your words add up among themselves.
+         A memory whose score falls too low is taken out: the command that brings it back is printed
+  forget takes a memory out, and prints the command that brings it back. \`palace forget ID\` erases it for good
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
   remove takes a book out
@@ -40,7 +46,7 @@ type Asked = {
   config: Config;
   first: string;
   second: string;
-  values: { title?: string; "dry-run"?: boolean; "chunk-size"?: string; "chunk-overlap"?: string };
+  values: { title?: string; sort?: string; "dry-run"?: boolean; "chunk-size"?: string; "chunk-overlap"?: string };
   out: Output;
 };
 
@@ -49,7 +55,9 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
   {
     stats: [0, 0, stats],
     why: [1, 1, why],
+    list: [0, 1, list],
     score: [2, 2, score],
+    forget: [1, 1, forget],
     ingest: [1, 1, ingest],
     books: [0, 0, books],
     remove: [1, 1, remove],
@@ -58,12 +66,26 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
   };
 
 /** Which call each option is of. */
-const TAKERS = { title: "ingest", "chunk-size": "ingest", "chunk-overlap": "ingest", "dry-run": "import" } as const;
+const TAKERS = {
+  title: "ingest",
+  "chunk-size": "ingest",
+  "chunk-overlap": "ingest",
+  "dry-run": "import",
+  sort: "list",
+} as const;
+
+/** Collections that `list` shows unasked: books are many chunks, and `books` lists them. */
+const LISTED = ["working", "history", "patterns", "memory_bank"];
+const SORTS = ["recency", "score"] as const;
+/** The broker's own bound. */
+const LISTED_MAX = 500;
+const TEXT_COLUMNS = 70;
+const TELLINGS = ["worked", "failed", "partial"];
 
 export const verb = defineVerb({
   usage: USAGE,
   options: {
-    ...{ title: { type: "string" }, "dry-run": { type: "boolean" } },
+    ...{ title: { type: "string" }, sort: { type: "string" }, "dry-run": { type: "boolean" } },
     ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
   },
   args: [1, 3],
@@ -77,7 +99,7 @@ export const verb = defineVerb({
     for (const [option, taker] of Object.entries(TAKERS))
       if (values[option as keyof typeof values] !== undefined && what !== taker)
         throw usageError(USAGE, `${what} takes no --${option}`);
-    const named = { score: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
+    const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
     const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
     return run({ client, config, first, second, values, out }).finally(() => client.close());
@@ -97,15 +119,14 @@ async function stats({ client, out }: Asked): Promise<number> {
 }
 
 async function why({ client, first: id, out }: Asked): Promise<number> {
-  const told = await client.call("outcome.why", { id });
-  if (!told.found) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace search WORDS shows ids");
-  if (out.isJson) out.document(told);
-  else print(told, out);
+  const memory = await told(client, id);
+  if (out.isJson) out.document(memory);
+  else print(memory, out);
   return 0;
 }
 
-function print(told: MemoryTold, out: Output): void {
-  const { id, wing, room, text, score, uses, successes, proven, outcomes, questions, over, moves, shownIn } = told;
+function print(memory: MemoryTold, out: Output): void {
+  const { id, wing, room, text, score, uses, successes, proven, outcomes, questions, over, moves, shownIn } = memory;
   const { asked, solved, answers } = questions;
   out.text(text);
   out.table([
@@ -133,20 +154,66 @@ function print(told: MemoryTold, out: Output): void {
   ]);
 }
 
+async function list({ client, first: collection, values, out }: Asked): Promise<number> {
+  const { sort = "recency" } = values;
+  const by = SORTS.find((name) => name === sort);
+  if (by === undefined) throw usageError(USAGE, `list sorts by ${SORTS.join(" or ")}, not by ${sort}`);
+  const { collections: held } = await client.call("outcome.stats", {});
+  if (collection !== "" && !Object.hasOwn(held, collection))
+    throw usageError(USAGE, `there is no collection ${collection}; there are ${Object.keys(held).join(", ")}`);
+  const collections = collection === "" ? LISTED : [collection];
+  const { memories } = await client.call("outcome.search", { collections, sort_by: by, limit: LISTED_MAX });
+  const total = collections.reduce((sum, name) => sum + (held[name] ?? 0), 0);
+  if (out.isJson) out.document({ memories, total });
+  else
+    out.table(
+      memories.map(({ id, score: reached, uses, age, content }) => [
+        ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
+        shorten(content, TEXT_COLUMNS),
+      ]),
+    );
+  if (total > memories.length) out.notice(`${memories.length} of ${total}; palace outcome list COLLECTION shows one`);
+  return 0;
+}
+
 async function score({ client, first: id, second: outcome, out }: Asked): Promise<number> {
-  const { found } = await client.call("outcome.why", { id });
-  if (!found) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace search WORDS shows ids");
-  const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
-  const { text, isError } = (await client.callTool("score_memories", args, { key: newKey() })) as JsonObject;
-  if (isError === true)
+  if (!TELLINGS.includes(outcome))
     throw new PalaceError(
       "CONFIG_USAGE",
       `${outcome} is no outcome`,
-      `palace outcome score ${id} worked|failed|partial`,
+      `palace outcome score ${id} ${TELLINGS.join("|")}`,
     );
-  if (out.isJson) out.document({ id, outcome, text });
-  else out.text(`${id}: ${outcome}`);
+  await told(client, id);
+  const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
+  const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });
+  const [lost] = gone;
+  const undo = out.spelled(undoCommand(PERSON, atMs, atMs));
+  if (out.isJson) out.document({ id, outcome, gone: lost !== undefined, undo });
+  else if (lost === undefined) out.text(`${id}: ${outcome}`);
+  else
+    out.text(
+      `${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was taken out\nto bring it back: ${undo}`,
+    );
   return 0;
+}
+
+async function forget({ client, first: id, out }: Asked): Promise<number> {
+  const { drawer, text } = await told(client, id);
+  const sinceMs = Date.now();
+  const done = (await client.callTool("mempalace_delete_drawer", { drawer_id: drawer })) as JsonObject;
+  if (done["success"] !== true)
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not taken out: ${String(done["error"])}`, "try again");
+  const undo = out.spelled(undoCommand(PERSON, sinceMs, Date.now()));
+  if (out.isJson) out.document({ id, gone: true, undo });
+  else out.text(`${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`);
+  return 0;
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+async function told(client: Client, id: string): Promise<MemoryTold> {
+  const answer = await client.call("outcome.why", { id });
+  if (answer.found) return answer;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace outcome list shows ids");
 }
 
 async function ingest({ client, first: file, values, out }: Asked): Promise<number> {

@@ -1,9 +1,21 @@
-/** Whether the user asks what was asked before. Pure. */
+/** Whether the user asks what was asked before, or asks anything at all. Pure. */
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../text/text.ts";
 
 /** "Go on" may be said twice. */
 const LETTERS_MIN = 12;
+
+/** Words that agree, thank or say to go on. A prompt of these alone asks for nothing that a memory could answer. */
+const ASSENT: ReadonlySet<string> = new Set(
+  `ok okay k yes yeah yep yup y no nope nah n sure right correct exactly agreed good great fine nice cool perfect awesome lgtm
+   go on ahead do it that this so continue proceed next keep going start please pls thanks thank you thx ty very much and the
+   done stop wait again ja nein weiter bitte danke gut genau mach oui non si sí vale gracias merci bien`.split(/\s+/),
+);
+
+export function asksNothing(prompt: string): boolean {
+  const words = prompt.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return words.every((word) => ASSENT.has(word));
+}
 
 /** The same for texts that are alike but for case, spaces and punctuation; undefined for one that is too short to ask anything. */
 export function askedMark(text: string): string | undefined {

@@ -5,10 +5,7 @@
 import { quotableLines } from "../../platform/quotable.ts";
 import { type Collection, plainId } from "./memory.ts";
 
-const SLOTS = 4;
-/** Of these, one each has a place of its own. */
-export const RESERVED = ["working", "history"] as const satisfies readonly Collection[];
-/** What the other places are open to; books are asked for, never pushed. */
+/** Collections that a turn shows memories of; books are asked for, never pushed. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
  * A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all; a question for scores may
@@ -36,17 +33,6 @@ export type Shown = {
   /** Success rate of its collection in talks like this one. */
   effective: number | undefined;
 };
-
-/** The best of each reserved collection, then the best of all others; `best`: best first, as searched. */
-export function slots<M extends { id: string; text: string }>(
-  reserved: readonly (M | undefined)[],
-  best: readonly M[],
-): M[] {
-  const taken = reserved.filter((one): one is M => one !== undefined && one.text.trim() !== "");
-  const ids = new Set(taken.map(({ id }) => id));
-  const others = best.filter(({ id, text }) => !ids.has(id) && text.trim() !== "");
-  return [...taken, ...others.slice(0, SLOTS - RESERVED.length)];
-}
 
 /**
  * Empty without a name, lines and memories. `before`: lines that stand before the memories. A memory that no longer fits is left out as

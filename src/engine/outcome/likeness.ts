@@ -1,4 +1,4 @@
-/** Which of the found are about the question at all, before outcomes put them in order. Pure; the original has no such bound. */
+/** Which of the found are about the question at all, and which of them a turn shows. Pure; the original has no such bounds. */
 
 /**
  * How much less like the question than the most alike memory another may be, and how much less of its words it may hold, to be ranked
@@ -19,4 +19,28 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
     ({ cosine, words }) =>
       Number.isNaN(cosine) || cosine >= nearest - COSINE_BELOW_BEST || (words > 0 && words >= WORDS_OF_BEST * most),
   );
+}
+
+/** Memories that a turn shows at most. */
+const SLOTS = 4;
+/**
+ * Least cosine of a memory that is shown unasked. Below it a text is about something else. Of LoCoMo's questions 99 of 100 have
+ * 0.17 or more with the text that answers them.
+ */
+const COSINE_LEAST = 0.12;
+
+type Showable = Likeness & { text: string; solved: unknown };
+
+/** Chooses what a turn shows, best first: the first four that are about the prompt or have answered it before, each text once. */
+export function bestOf<F extends Showable>(found: readonly F[]): F[] {
+  const texts = new Set<string>();
+  const shown = found.filter(({ cosine, text, solved }) => {
+    const words = text.trim();
+    const isNew = words !== "" && !texts.has(words);
+    // False for NaN: a memory that waits for its vector is shown by its words.
+    const isUnlike = solved === undefined && cosine < COSINE_LEAST;
+    if (isNew && !isUnlike) texts.add(words);
+    return isNew && !isUnlike;
+  });
+  return shown.slice(0, SLOTS);
 }

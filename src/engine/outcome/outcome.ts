@@ -27,6 +27,19 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
   };
 }
 
+/**
+ * Returns the standing after a person's newest word, the last of `words`. A person's words count from `start` among themselves and
+ * replace what others said. What others said stays where it says more of the same: a person who agrees lowers no score.
+ */
+export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
+  const alone = words.reduce(afterOutcome, start);
+  const newest = words.at(-1);
+  if (newest === undefined || newest.outcome === "partial") return alone;
+  const added = afterOutcome(standing, newest);
+  const isMore = newest.outcome === "worked" ? added.score > alone.score : added.score < alone.score;
+  return isMore ? added : alone;
+}
+
 /** Six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
 function rounded(score: number): number {
   return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;

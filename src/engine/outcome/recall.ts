@@ -2,10 +2,12 @@
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue, asText } from "../text/validate.ts";
+import { asksNothing } from "./asked.ts";
 import { asksForRecent, type Filters, type Sort, sorted, SORTS, unknownOperator } from "./filters.ts";
 import { type FindContext, findMemories, type FindRequest, type Found } from "./find.ts";
 import { facts as factsOf, listMemories } from "./list.ts";
-import { CHARACTERS_MAX, OPEN_TO, quoted, RESERVED, slots } from "./injection.ts";
+import { CHARACTERS_MAX, OPEN_TO, quoted } from "./injection.ts";
+import { bestOf } from "./likeness.ts";
 import { type Collection, isCollection, plainId } from "./memory.ts";
 import { age, pastSigns } from "./memory-object.ts";
 import type { OwnSearches } from "./searched.ts";
@@ -133,14 +135,13 @@ export async function insights(
   return { facts, memories };
 }
 
-/** Finds by one search: a memory of the day, one that has helped, and the best two of all. */
+/** Finds the best four of all that are about the prompt, whichever collection holds them. */
 export async function bestFour(
   context: FindContext,
   request: Omit<FindRequest, "collections" | "limit">,
 ): Promise<Found[]> {
-  const found = await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES });
-  const reserved = RESERVED.map((room) => found.find(({ collection }) => collection === room));
-  return slots(reserved, found);
+  if (asksNothing(request.query)) return [];
+  return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
 /** Facts that are always shown must leave room: one that no longer fits is left out as a whole. */

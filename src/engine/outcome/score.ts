@@ -51,8 +51,12 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
     ...{ conversation: conversation?.id ?? null, exchange: conversation?.exchange ?? null },
   };
   const questionFor = isPerson ? () => undefined : questions(tx, call, conversation);
-  for (const { drawer, outcome: one } of fresh)
-    if (one !== "unknown") judge(tx, drawer, { ...told, outcome: one, question: questionFor(drawer.id) });
+  const gone: ScoreResult["gone"] = [];
+  for (const { drawer, outcome: one } of fresh) {
+    if (one === "unknown") continue;
+    const score = judge(tx, drawer, { ...told, outcome: one, question: questionFor(drawer.id) });
+    if (score !== undefined) gone.push({ id: drawer.id, score });
+  }
   const answer = conversation && unscored(tx, conversation);
   if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
     judge(tx, answer, { ...told, outcome, question: questionFor(answer.id) });
@@ -62,7 +66,8 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
     const isScored = conversation.isScored || conversation.isAsked;
     tx.conversations.put({ ...conversation, isScored, scored: [...scored] });
   }
-  return { outcome, memories: judged.size, summary: summary?.length ?? 0 };
+  const { arrivedAtMs: atMs = call.atMs } = call;
+  return { outcome, memories: judged.size, summary: summary?.length ?? 0, gone, atMs };
 }
 
 /**

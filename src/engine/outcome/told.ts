@@ -73,10 +73,10 @@ export async function drawersToShow(context: ToldContext, asked: Asked, clean: C
     (project !== undefined && typeof metadata["project"] === "string" && metadata["project"] !== project);
   const bank = facts(context);
   const always = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
-  const known = new Set(always.map(({ id }) => id));
+  const told = new Set(always.map(({ text }) => text.trim()));
   const query = promptOf(prompt);
-  const best = query === "" ? [] : await bestFour(context, { query, isLeftOut, nowMs });
-  const memories = [...always, ...best.filter(({ id }) => !known.has(id))];
+  const isShownElse = (memory: Memory): boolean => isLeftOut(memory) || told.has(memory.text.trim());
+  const memories = [...always, ...(await bestFour(context, { query, isLeftOut: isShownElse, nowMs }))];
   const recent = isCompacted ? recentExchanges(context, conversation, clean, nowMs) : [];
   const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs), recent);
   const ids = new Set(shown.map(({ id }) => id));
@@ -203,7 +203,9 @@ function shownOf(
 ): Shown[] {
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
-    ...{ id, collection, text: clean(text), effective: effective(collection) },
+    ...{ id, collection, text: clean(text) },
+    // The rate is its collection's: beside a memory that nobody has judged it would read as the memory's own.
+    effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),
   }));

@@ -22,7 +22,14 @@ export function why(reader: LedgerReader, id: string, nowMs: number): MemoryWhy 
     standing ?? { score: null, uses: 0, successes: 0, past: [] };
   const scored = reader.scored(drawer.id);
   return {
-    ...{ found: true, id: memory?.id ?? drawer.id, wing: drawer.wing, room: drawer.room, text: drawer.text },
+    ...{
+      found: true,
+      id: memory?.id ?? drawer.id,
+      drawer: drawer.id,
+      wing: drawer.wing,
+      room: drawer.room,
+      text: drawer.text,
+    },
     ...{ score, uses, successes, proven: uses === 0 ? null : Number(wilson(successes, uses).toFixed(2)) },
     outcomes: outcomesOf(past, scored),
     questions: questionsOf(drawer.id, scored),

@@ -13,7 +13,7 @@ import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { ANEW } from "../schema/conversation-schema.ts";
 import { PARENT, SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
-import { type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
+import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
 import { SqliteClosetReader } from "./closet-reader.ts";
 import { condition, IN_ROOM } from "./drawer-filter.ts";
@@ -114,9 +114,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   scored(id: string): Scored[] {
-    const sql = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
-      FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
-    return this.#database.prepare<[string], ScoredRecord>(sql).all(id).map(toScored);
+    return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
   }
 
   answered(concepts: readonly number[]): Answered[] {

@@ -2,7 +2,7 @@
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/standing-schema.ts";
-import { type StandingRecord, toStanding } from "../standing-row.ts";
+import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
 /** Single outcomes of a drawer: each before-image of its standing holds all of them. */
 const SCORED_KEPT = 50;
@@ -22,6 +22,7 @@ type Body = [
 export class SqliteStandingTx implements StandingTx {
   readonly #onChange: (id: string) => void;
   readonly #find;
+  readonly #scored;
   readonly #body;
   readonly #put;
   readonly #remove;
@@ -35,6 +36,7 @@ export class SqliteStandingTx implements StandingTx {
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");
+    this.#scored = database.prepare<[string], ScoredRecord>(SCORED_OF);
     this.#body = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
     this.#put = database.prepare("INSERT OR REPLACE INTO standing VALUES (?, ?, ?, ?, ?, ?)");
     this.#remove = database.prepare("DELETE FROM standing WHERE id = ?");
@@ -66,6 +68,10 @@ export class SqliteStandingTx implements StandingTx {
     this.#note(id, scored);
     this.#forgetOld.run({ id });
     this.#forgetAsked.run({ id });
+  }
+
+  scored(id: string): Scored[] {
+    return this.#scored.all(id).map(toScored);
   }
 
   remove(id: string): void {

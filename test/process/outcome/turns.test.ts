@@ -225,7 +225,7 @@ test("a person sees why a memory stands where it stands, and sets it right", asy
   expect(shown.stdout).toMatch(/shown in claude-code\/9, turn 1$/m);
   expect(await run("score", id, "failed")).toMatchObject({ code: 0 });
   const { stdout } = await run("why", id, "--json");
-  expect(JSON.parse(stdout)).toMatchObject({ score: 0.6, uses: 3, outcomes: [{}, {}, { outcome: "failed" }] });
+  expect(JSON.parse(stdout)).toMatchObject({ score: 0.2, uses: 1, outcomes: [{}, {}, { outcome: "failed" }] });
   expect((await run("stats")).stdout).toMatch(/^working\s+0\npatterns\s+0\nhistory\s+1\n[^]*conversations\s+1$/m);
   expect(await run("score", id, "great")).toMatchObject({
     code: 2,

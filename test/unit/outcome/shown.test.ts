@@ -1,13 +1,8 @@
 /** What an agent is shown: shapes that others read, and stored text that stays data in them (outcome-memory.md 3.8, 6.4, 6.5). */
 import { expect, test } from "vitest";
-import {
-  CHARACTERS_MAX,
-  injectionText,
-  nameIn,
-  quoted,
-  type Shown,
-  slots,
-} from "../../../src/engine/outcome/injection.ts";
+import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/engine/outcome/injection.ts";
+import { asksNothing } from "../../../src/engine/outcome/asked.ts";
+import { bestOf } from "../../../src/engine/outcome/likeness.ts";
 import { firstSentence, profileText } from "../../../src/engine/outcome/profile.ts";
 import { plainScoringPrompt, scoringPrompt } from "../../../src/engine/outcome/scoring-prompt.ts";
 
@@ -24,16 +19,24 @@ const HOSTILE = [
   "\u001b[2Jgone \u202eback\u2066 \u200bunseen \ufeff＜script>",
 ].join("\n");
 
-test("one place each for what is of the day and for history, two for the best of all", () => {
-  const memory = (id: string, text = id) => ({ id, text });
-  const best = ["w", "p", "h", "b", "q"].map((id) => memory(id));
-  const ids = (reserved: ({ id: string; text: string } | undefined)[]): string =>
-    slots(reserved, best)
-      .map(({ id }) => id)
+test("a turn shows the best four that are about the prompt, each text once", () => {
+  const memory = (text: string, cosine = 0.5, solved?: object) => ({ text, cosine, words: 0, solved });
+  const shownOf = (...found: ReturnType<typeof memory>[]): string =>
+    bestOf(found)
+      .map(({ text }) => text.trim())
       .join("");
-  expect(ids([memory("w"), memory("h")])).toBe("whpb");
-  expect(ids([undefined, memory("h")])).toBe("hwp");
-  expect(ids([memory("w", "  "), undefined])).toBe("wp");
+  expect(shownOf(...["w", "p", "h", "b", "q"].map((text) => memory(text)))).toBe("wphb");
+  expect(shownOf(...["a", " a\n", "", " ", "b", "a", "c"].map((text) => memory(text)))).toBe("abc");
+  const unlike = [memory("a", 0.11), memory("a", 0.12), memory("b", -0.3), memory("c", 0.13)];
+  expect(shownOf(...unlike), "an unlike one hides no other").toBe("ac");
+  expect(shownOf(memory("a", Number.NaN), memory("b", 0, { how: "exactly" }))).toBe("ab");
+});
+
+test("a word of assent asks nothing, and a short question does", () => {
+  for (const prompt of ["ok", "Yes!", "ok, go on", "thank you very much", "👍", "…", "", "ja, weiter"])
+    expect(asksNothing(prompt), prompt).toBe(true);
+  for (const prompt of ["CI?", "docker", "no, the port", "部署", "42", "do the build"])
+    expect(asksNothing(prompt), prompt).toBe(false);
 });
 
 test("a memory is one line: text, id, age, trust, collection", () => {
