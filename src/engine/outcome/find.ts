@@ -19,6 +19,7 @@ import { type Collection, COLLECTIONS } from "./memory.ts";
 import { boosted, rank, type Rank, worth } from "./ranking.ts";
 import { fitOf, READ_CHARACTERS, READ_MAX, reread } from "./reranking.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
+import { trust, wrongShare } from "./trust.ts";
 
 export type FindContext = {
   reader: Pick<
@@ -47,6 +48,8 @@ export type Found = Memory &
     row: number;
     rank: Rank;
     isStale: boolean;
+    /** How far its outcomes make it trusted for the question: 1 without any. */
+    trusted: number;
     solved: Solved | undefined;
     /** What a cross-encoder has made of it, 0…1. */
     fit?: number;
@@ -109,7 +112,7 @@ async function judged(
   context: FindContext,
   { query, vector }: Question,
   pools: readonly Candidate[],
-  { solved, collections }: Lessons,
+  { solved, collections, alike: here }: Lessons,
   nowMs: number,
 ): Promise<Found[]> {
   const cosines = await cosinesOf(context, vector, pools);
@@ -120,6 +123,7 @@ async function judged(
   );
   const evidence = evidenceOf(context, likened);
   const entities = entitiesNamed(query, likened);
+  const wrong = wrongShare(pools.map(({ standing }) => standing.past));
   return likened.map((memory, at): Found => {
     const { cosine, drawerId, collection } = memory;
     const known = mayBeSolution(collection) ? solved.get(drawerId) : undefined;
@@ -130,7 +134,9 @@ async function judged(
       ...{ ageMs: nowMs - memory.madeMs, evidence: evidence.get(drawerId), entities: entities[at] ?? 1 },
       ...{ solved: known?.how, isRouted: collections.length < COLLECTIONS.length && collections.includes(collection) },
     });
-    return { ...memory, isStale: false, rank: rank(memory, near), solved: known };
+    const times = here.get(drawerId);
+    const heard = memory.standing.past.map(({ outcome, atMs }) => ({ outcome, isHere: times?.has(atMs) === true }));
+    return { ...memory, isStale: false, rank: rank(memory, near), trusted: trust(heard, wrong), solved: known };
   });
 }
 
@@ -276,6 +282,6 @@ function byRank(a: Found, b: Found): number {
 
 /** A memory that states a fact that has ended is worth less, whatever came of it before. */
 function placeOf(memory: Found): number {
-  const { rank, isStale } = memory;
-  return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity);
+  const { rank, isStale, trusted } = memory;
+  return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity, trusted);
 }

@@ -8,6 +8,8 @@ const PART_CONCEPTS = 3;
  * for all that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
+/** Part of the concepts that two wordings of one question share at least. Source: npm run bench:learning. */
+const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
 /** So many times as often as it failed, and once more, must it have worked: one wrong outcome makes no solution. */
 const SURE = { times: 2, plus: 1 } as const;
@@ -23,6 +25,13 @@ export function likeness(problem: readonly number[], solved: readonly number[]):
   if (shared > 0 && shared === problem.length && shared === known.size) return { how: "exactly", shared };
   const isAlike = shared >= PART_CONCEPTS && shared >= PART_SHARE * (problem.length + known.size - shared);
   return isAlike ? { how: "partly", shared } : undefined;
+}
+
+/** Compares questions that may use different words. */
+export function isSameTopic(one: readonly number[], other: readonly number[]): boolean {
+  const known = new Set(other);
+  const shared = one.filter((concept) => known.has(concept)).length;
+  return shared > 0 && shared >= TOPIC_SHARE * (one.length + known.size - shared);
 }
 
 type Tried = Solved & { failed: number; lastMs: number };

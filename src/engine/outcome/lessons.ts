@@ -3,23 +3,38 @@
  * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
  */
 import type { LedgerReader } from "../../port/ledger.ts";
-import type { Told } from "../../port/outcome.ts";
-import { solutionsOf, type Solved } from "./known-solutions.ts";
+import type { Answered, Question, Told } from "../../port/outcome.ts";
+import { isSameTopic, solutionsOf, type Solved } from "./known-solutions.ts";
 import { contextType } from "./context-type.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
 import { askedIn, questionOf } from "./question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** `solved`: by drawer. */
-export type Lessons = { collections: readonly Collection[]; solved: ReadonlyMap<string, Solved> };
+/** `solved`: by drawer. `alike`: times of outcomes that were told for a question like this one, by drawer. */
+export type Lessons = {
+  collections: readonly Collection[];
+  solved: ReadonlyMap<string, Solved>;
+  alike: ReadonlyMap<string, ReadonlySet<number>>;
+};
 
-const NONE: Lessons = { collections: COLLECTIONS, solved: new Map() };
+const NONE: Lessons = { collections: COLLECTIONS, solved: new Map(), alike: new Map() };
 
 export function lessonsOf(reader: Pick<LedgerReader, "answered">, query: string): Lessons {
   const question = questionOf(query);
   const answered = question === undefined ? [] : reader.answered(question.concepts);
   if (question === undefined || answered.length === 0) return NONE;
-  return { collections: route(routesOf(question, answered)).collections, solved: solutionsOf(question, answered) };
+  return {
+    collections: route(routesOf(question, answered)).collections,
+    solved: solutionsOf(question, answered),
+    alike: alikeOf(question, answered),
+  };
+}
+
+function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<string, Set<number>> {
+  const alike = new Map<string, Set<number>>();
+  for (const { id, atMs, concepts: of } of answered)
+    if (isSameTopic(concepts, of)) alike.set(id, (alike.get(id) ?? new Set()).add(atMs));
+  return alike;
 }
 
 /** What one outcome, or two, say of a whole collection is chance. */

@@ -72,11 +72,18 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** What the order of a search goes by: how near a memory is, and as a factor of 0.5 to 1.5 its prospect. */
-export function worth({ collection, standing, weight }: Rankable, similarity: number): number {
+/** Range of the factor that a prospect adds whatever the question is. It decides between memories as near and as trusted. */
+const PROSPECT_SHARE = 0.2;
+
+/**
+ * Returns the value that a search sorts by: the likeness of a memory, its trust for the question (trust.ts) and a little its prospect. A
+ * fact has the weight that it was given instead, as a factor of 0.5 to 1.5.
+ */
+export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
-  const learned = collection === "memory_bank" ? settledQuality(quality(weight), standing.uses, bringing) : bringing;
-  return similarity ** NEARNESS_POWER * (0.5 + learned);
+  const near = similarity ** NEARNESS_POWER;
+  if (collection === "memory_bank") return near * (0.5 + settledQuality(quality(weight), standing.uses, bringing));
+  return near * trusted * (1 + PROSPECT_SHARE * (bringing - 0.5));
 }
 
 export type Boosts = {

@@ -15,6 +15,8 @@ import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
 import { fate } from "../../../src/engine/outcome/promotion.ts";
 import { readFilters } from "../../../src/engine/outcome/recall.ts";
 import { boosted, learnedShare, worth } from "../../../src/engine/outcome/ranking.ts";
+import { trust, wrongShare } from "../../../src/engine/outcome/trust.ts";
+import type { PastOutcome } from "../../../src/port/outcome.ts";
 import { fitOf, reread } from "../../../src/engine/outcome/reranking.ts";
 import { afterRouted, route, type Route } from "../../../src/engine/outcome/routing.ts";
 
@@ -72,17 +74,38 @@ test("outcomes weigh more the further a memory has come", () => {
   expect(share(0, 0.49, "memory_bank")).toBe(0.5);
 });
 
+test("outcomes that contradict each other are believed less, and the newest count most", () => {
+  const past = (signs: string) =>
+    [...signs].map((sign, atMs): PastOutcome => ({ outcome: sign === "Y" ? "worked" : "failed", atMs, reason: null }));
+  const [clear, mixed] = [wrongShare(Array(20).fill(past("YYYY"))), wrongShare(Array(20).fill(past("YNYN")))];
+  expect(wrongShare([])).toBeCloseTo(0.026, 3);
+  expect([clear, mixed]).toEqual([0.01, expect.closeTo(0.43, 2)]);
+  const of = (signs: string, wrong = clear, isHere = true) =>
+    trust(
+      past(signs).map(({ outcome }) => ({ outcome, isHere })),
+      wrong,
+    );
+  expect(of("")).toBe(1);
+  expect(of("N"), "one failed is enough where nobody errs").toBeLessThan(0.1);
+  expect(of("N", mixed), "and says little where many do").toBeGreaterThan(0.7);
+  expect(of("YYYNN")).toBeLessThan(of("NNYYY"));
+  expect(of("YYYN"), "one failed takes a proven memory below an untried one").toBeLessThan(1);
+  expect(of("YY")).toBeGreaterThan(1.6);
+  expect(of("YY", clear, false), "what helped elsewhere rises nowhere else").toBe(1);
+  expect(of("N", clear, false)).toBe(of("N"));
+});
+
 test("what is near and new goes before what is proven and less near; of what is as near, what has failed goes last", () => {
-  const of = (similarity: number, uses: number, successes: number, score = 0.5) =>
-    worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity);
-  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1));
+  const of = (similarity: number, uses: number, successes: number, score = 0.5, trusted = 1) =>
+    worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity, trusted);
+  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1, 1.67));
   expect(of(0.7, 3, 3, 1)).toBeGreaterThan(of(0.7, 1, 1, 0.7));
   expect(of(0.7, 1, 1, 0.7)).toBeGreaterThan(of(0.7, 0, 0));
   expect(of(0.7, 4, 1, 0.2)).toBeLessThan(of(0.7, 0, 0));
-  expect(of(0.66, 9, 9, 1)).toBeGreaterThan(of(0.68, 3, 1, 0.3));
+  expect(of(0.66, 9, 9, 1, 1.6)).toBeGreaterThan(of(0.68, 3, 1, 0.3, 0.4));
   expect(of(0.7, 3, 3, 0.8), "a signal has spoken against it").toBeLessThan(of(0.7, 3, 3, 1));
   const fact = (weight: typeof USUAL) =>
-    worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7);
+    worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7, 1);
   expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
 });
 
