@@ -66,7 +66,7 @@ export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   if (since !== undefined && Math.abs(Date.now() - since) > staleMs) rmSync(file, { force: true });
   try {
     closeSync(openSync(file, "wx", 0o600));
-    rmSync(mark(paths, "failed"), { force: true });
+    clearFailed(paths);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -91,6 +91,11 @@ export function dropStarting(paths: MarkPaths): void {
 /** Tells waiting clients why there will be no broker. */
 export function setFailed(paths: MarkPaths, error: PalaceError): void {
   put(paths, "failed", { message: error.message, ...error.toWire() });
+}
+
+/** Forgets the failure of an earlier start: its cause may be removed. */
+export function clearFailed(paths: MarkPaths): void {
+  rmSync(mark(paths, "failed"), { force: true });
 }
 
 export function readFailed(paths: MarkPaths): PalaceError | undefined {

@@ -12,6 +12,7 @@ import { openLexicalIndex } from "../../src/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../src/platform/clock.ts";
 import type { Embedder, Reranker } from "../../src/port/search.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
@@ -26,8 +27,12 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** Without `reranker` or `embedder` the palace has none. */
-export async function createSearchPalace(reranker?: Reranker, embedder?: Embedder): Promise<SearchPalace> {
+/** Without `reranker` or `embedder` the palace has none. `clock` bounds the wait for vectors. */
+export async function createSearchPalace(
+  reranker?: Reranker,
+  embedder?: Embedder,
+  clock: Clock = SYSTEM_CLOCK,
+): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(ledgerFile, applyWrite);
@@ -41,6 +46,7 @@ export async function createSearchPalace(reranker?: Reranker, embedder?: Embedde
     embedderDetail: () => "no model",
     reranker: () => reranker,
     rerankerDetail: () => "no cross-encoder",
+    clock,
   };
   let count = 0;
 

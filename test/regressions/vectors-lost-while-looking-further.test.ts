@@ -1,9 +1,22 @@
 /** Of a search that looked behind copies, and lost its vectors on the way there, the good answer it had already was thrown away. */
 import { expect, test } from "vitest";
+import type { Clock } from "../../src/platform/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";
 
 const TIDES = Array.from({ length: 26 }, (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at)}`);
 const COPIES = 130;
+const identity = { id: "test", dimensions: 384 };
+const close = (): Promise<void> => Promise.resolve();
+/** No wait ends: a busy machine makes no difference. */
+const STILL: Clock = { now: () => 0, after: () => ({ clear: () => {} }) };
+/** Each wait ends at once. */
+const OVER: Clock = {
+  now: () => 0,
+  after: (_ms, call) => {
+    const timer = setImmediate(call);
+    return { clear: () => clearImmediate(timer) };
+  },
+};
 const TEXT = `The harbour master keeps the tables of the ${TIDES.join(" ")} tides in the blue cabinet.`;
 
 test("what was found with vectors is kept when a look further down has to do without them", async () => {
@@ -12,15 +25,22 @@ test("what was found with vectors is kept when a look further down has to do wit
     (questions += 1) === 1
       ? Promise.resolve([new Float32Array(384).fill(1 / Math.sqrt(384))])
       : Promise.reject(new Error("the embedding thread has ended"));
-  await using palace = await createSearchPalace(undefined, {
-    embed,
-    identity: { id: "test", dimensions: 384 },
-    close: () => Promise.resolve(),
-  });
+  await using palace = await createSearchPalace(undefined, { embed, identity, close }, STILL);
   for (let copy = 0; copy < COPIES; copy++) palace.file(`${TEXT} ${".".repeat(copy)}`);
   const found = await palace.search("harbour tides", { limit: 2 });
   expect(questions).toBeGreaterThan(1);
   expect(found.results.length).toBeGreaterThan(0);
   expect(found).toMatchObject({ distinct_results_truncated: true });
   expect(found).not.toHaveProperty("vector_disabled");
+});
+
+test("a question whose vector does not come in time is answered by words, and the answer says so", async () => {
+  const embed = (): Promise<Float32Array[]> => new Promise(() => {});
+  await using palace = await createSearchPalace(undefined, { embed, identity, close }, OVER);
+  palace.file(TEXT);
+  expect(await palace.search("harbour tides")).toMatchObject({
+    results: [{ text: TEXT }],
+    vector_disabled: true,
+    vector_disabled_reason: "the vector search did not answer in time",
+  });
 });

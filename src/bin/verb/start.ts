@@ -5,7 +5,7 @@ import { findBroker } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
 import { clearStop, ensureBroker, spawnBroker, untilOpen } from "../../client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { readFailed, vanishedPalace } from "../../platform/state-files.ts";
+import { clearFailed, readFailed, vanishedPalace } from "../../platform/state-files.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
@@ -44,6 +44,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
 /** Errors: the broker's own, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
+  clearFailed(config.paths);
   spawnBroker(config, ["--new"]);
   const deadline = performance.now() + START_TIMEOUT_MS;
   while ((await findBroker(config)) === undefined || vanishedPalace(config.paths) !== undefined) {

@@ -3,12 +3,13 @@
  * are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
  * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */
+import type { Clock } from "../../platform/clock.ts";
 import { within } from "../../platform/within.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../../port/search.ts";
 import type { Candidate } from "./fusion.ts";
 
-export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: Embedder | undefined };
+export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: Embedder | undefined; clock?: Clock };
 
 export type RetrieveRequest = {
   query: string;
@@ -36,14 +37,14 @@ const VECTOR_DEADLINE_MS = 2_000;
 const NO_WORDS: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
 
 export async function retrieve(
-  { lexical, vectors, embedder }: Indexes,
+  { lexical, vectors, embedder, clock }: Indexes,
   { query, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
   // The vector half may fail or lag (a dead thread, a remote Chroma): then words alone answer, and the answer says so.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {
-      const done = await within(work, VECTOR_DEADLINE_MS);
+      const done = await within(work, VECTOR_DEADLINE_MS, clock);
       if (done === undefined) failure = "the vector search did not answer in time";
       return done;
     } catch (error) {

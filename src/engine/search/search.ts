@@ -3,6 +3,7 @@
  * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
  * Source: the recipe of docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
  */
+import type { Clock } from "../../platform/clock.ts";
 import type { Drawer, DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
 import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/search.ts";
@@ -39,6 +40,8 @@ export type SearchDependencies = {
   rerankerDetail: () => string;
   /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
   files?: SourceNames;
+  /** Bounds the wait for vectors; a test passes its own. */
+  clock?: Clock;
 };
 
 export type SearchRequest = {

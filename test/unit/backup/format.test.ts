@@ -91,6 +91,23 @@ test("a flipped bit of an encrypted backup is found, and so is another passphras
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
+test("a backup that holds other rows, or another moment, than its manifest says is refused, and nothing is left", async () => {
+  const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
+    verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
+      () => "it was taken",
+      (error: Error) => error.message,
+    );
+  const { counts } = body;
+  for (const name of Object.keys(counts) as (keyof typeof counts)[])
+    expect(await said({ counts: { ...counts, [name]: counts[name] + 1 } })).toBe(
+      `the backup cannot be used: it holds ${counts[name]} ${name}, and its manifest says ${counts[name] + 1}`,
+    );
+  const moment = "the backup cannot be used: its ledger is of another moment than its manifest says";
+  expect(await said({ journalSeq: body.journalSeq + 1 })).toBe(moment);
+  expect(await said({ ledgerSchema: body.ledgerSchema - 1 })).toBe(moment);
+  expect(await said({})).toBe("it was taken");
+});
+
 test.each([
   ["a path that leads out", "../escaped"],
   ["an absolute path", "/tmp/escaped"],

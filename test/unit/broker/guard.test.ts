@@ -1,0 +1,74 @@
+/** What the TCP door refuses before it looks at a token, in the words that a person reads, and how often it gives a reason. */
+import type { IncomingMessage } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Guard } from "../../../src/broker/door/guard.ts";
+import { addToken, TokenBook } from "../../../src/broker/door/tokens.ts";
+
+let folder: string;
+let token: string;
+let now = 1_000_000;
+let guard: Guard;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "guard-"));
+  const file = join(folder, "tokens.json");
+  ({ token } = addToken(file, { name: "box", role: "agent", expiresAtMs: null }, 1));
+  const book = new TokenBook(
+    file,
+    () => {},
+    () => now,
+  );
+  guard = new Guard(book, ["palace.example"], () => now);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
+  guard.admit({ headers, socket: { remoteAddress } } as unknown as IncomingMessage, "/rpc");
+const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
+  "a request for the host %j is refused by name, also with a valid token",
+  (host) => {
+    const refused = { ok: false, status: 421, why: "this broker has no such host name" };
+    expect(ask({ ...bearer(), host })).toMatchObject(refused);
+  },
+);
+
+test.each(["https://evil.example", "http://palace.example.evil.example", "null", "file://palace.example"])(
+  "a page of %s is refused as one of another origin, also with a valid token",
+  (origin) => {
+    const refused = { ok: false, status: 403, why: "pages of another origin may not call a palace" };
+    expect(ask({ ...bearer(), host: "palace.example:7780", origin })).toMatchObject(refused);
+  },
+);
+
+test.each([
+  "palace.example",
+  "PALACE.example:7780",
+  "localhost",
+  "host.docker.internal:1",
+  "192.168.1.2",
+  "[::1]:7780",
+])("a request for %s with a valid token is admitted, from its own page too", (host) => {
+  expect(ask({ ...bearer(), host })).toMatchObject({ ok: true, token: { name: "box" } });
+  expect(ask({ ...bearer(), host, origin: `http://${host}` })).toMatchObject({ ok: true });
+});
+
+test("ten failures of one address in a minute get their reason, the next ones the time to wait, and a valid token is admitted", () => {
+  const host = "palace.example";
+  const wanted = { status: 401, why: "a token is needed", headers: { "www-authenticate": "Bearer, Palace" } };
+  for (let failure = 1; failure <= 10; failure++) expect(ask({ host })).toMatchObject(wanted);
+  now += 1_000;
+  expect(ask({ host })).toMatchObject({ status: 429, why: "too many failures", headers: { "retry-after": "59" } });
+  expect(ask({ host: "evil.example" })).toMatchObject({ status: 429 });
+  expect(ask({ host }, "192.0.2.2")).toMatchObject({ status: 401 });
+  expect(ask({ host, ...bearer() })).toMatchObject({ ok: true });
+  const wrong = { status: 401, why: "that token is wrong, revoked or expired" };
+  expect(ask({ host, authorization: "Bearer nonsense" }, "192.0.2.3")).toMatchObject(wrong);
+  // The window began with the first of them.
+  now += 59_001;
+  expect(ask({ host })).toMatchObject(wanted);
+});
