@@ -57,6 +57,8 @@ export type UndoPlan<Item = UndoItem> = {
   /** Writes that their client dates before their arrival, and the earliest of those dates, ms. */
   dated: number;
   earliestMs: number | null;
+  /** Latest arrival of these writes; if there are none, the arrival of the agent's newest write, ms. */
+  latestMs: number | null;
   /** Everybody who wrote in that time. */
   agents: string[];
 };

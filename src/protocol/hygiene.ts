@@ -90,6 +90,11 @@ export type UndoReport = {
    * none.
    */
   dated_by_client?: { writes: number; earliest_ms: number };
+  /**
+   * Latest arrival of these writes; if there are none, the arrival of the agent's newest write. Absent: the agent has
+   * written nothing, or the broker is an older one.
+   */
+  latest_ms?: number;
   /** Everybody who wrote in that time, the most frequent first. */
   agents: string[];
   removed: number;

@@ -7,6 +7,7 @@ import { applyWrite } from "../../src/engine/tools/apply.ts";
 import { DIMENSIONS } from "../../src/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { moment } from "../../src/platform/boot.ts";
 import type { WriteCall } from "../../src/port/ledger.ts";
 import { seededRandom } from "../helpers/random.ts";
 
@@ -50,7 +51,7 @@ export function fillLedger({ ledgerFile, model, text, from, to }: Filling): numb
         if (!outcome.ok) throw new Error(`not filed: ${outcome.error.message}`);
     }
     fillVectors(writer, reader, model, seededRandom(from + 1));
-    while (writer.maintain(NOTHING_PRUNED, Date.now()));
+    while (writer.maintain(NOTHING_PRUNED, moment()));
     return reader.drawerCount();
   } finally {
     reader.close();

@@ -7,6 +7,7 @@ import { previewUndo } from "../../src/engine/hygiene/hygiene.ts";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
 import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { moment } from "../../src/platform/boot.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -32,7 +33,10 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     });
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS })).toMatchObject({ writes: 0 });
     // What is young is not cut off by what was dated back: the journal is pruned by the time of arrival.
-    writer.maintain({ journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 }, now);
+    writer.maintain(
+      { journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 },
+      { ...moment(), wallMs: now },
+    );
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now })).toMatchObject({ writes: 1, too_old: 0 });
   } finally {
     reader.close();

@@ -18,7 +18,7 @@ import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
 import { checkBuild } from "../doctor/build.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
-import { type Asked, checkClock } from "../doctor/clock.ts";
+import { type Asked, askWrittenAhead, checkClock } from "../doctor/clock.ts";
 import { checkDisk } from "../doctor/disk.ts";
 import { checkOutcomeDoor } from "../doctor/outcome-door.ts";
 import { checkTokens } from "../doctor/tokens.ts";
@@ -137,9 +137,10 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
     client = await connectClient({ config, agent: "palace doctor", start: "never" });
     const status = await askWhenOpen(client).catch(asKnown);
     const erasure = await askErasure(client);
+    const writtenMs = await askWrittenAhead(client);
     const fromMs = Date.now();
     const health = (await findBroker(config))?.health ?? { ...found.health, nowMs: undefined };
-    return { ...found, health, status, erasure, asked: { fromMs, toMs: Date.now() } };
+    return { ...found, health, status, erasure, asked: { fromMs, toMs: Date.now(), writtenMs } };
   } catch (error) {
     return asKnown(error);
   } finally {

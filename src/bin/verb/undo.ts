@@ -10,7 +10,7 @@ import { defineVerb, usageError } from "../verb.ts";
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
 Takes back what the agent of that name wrote (by the time it arrived, not by the time the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
-Keeps and names what somebody else has changed since. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+Keeps and names what somebody else has changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
 /** An undo does not touch the file itself. */
@@ -22,6 +22,8 @@ const KINDS: Readonly<Record<string, string>> = {
   imported: "journal row",
 };
 const SHOWN_MAX = 40;
+/** Smaller differences are those of two machines' clocks. */
+const AHEAD_MIN_MS = 60_000;
 const PREVIEW_COLUMNS = 60;
 
 export const verb = defineVerb({
@@ -42,20 +44,16 @@ export const verb = defineVerb({
     const request = {
       agent,
       sinceMs: readTime(since, "since", now),
-      untilMs: until === undefined ? now : readTime(until, "until", now),
+      // Writes of a time when the clock was ahead have dates in the future.
+      untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
     };
     if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
     const client = await connectClient({ config, agent: "palace undo", start: "auto" });
     try {
       const plan = await client.call("memory.undoPreview", request);
-      if (plan.writes === 0) {
-        const others = plan.agents.map((name) => JSON.stringify(name)).join(", ");
-        throw new PalaceError(
-          "CONFIG_USAGE",
-          `${agent} has written nothing since then`,
-          others === "" ? "nobody has; try an earlier --since" : `who has: ${others}`,
-        );
-      }
+      if (plan.writes === 0) throw nothingSince(agent, plan);
+      // Writes that arrive after the preview stay.
+      if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
       if (values["dry-run"] === true) {
         tell(plan, out, "Would take back");
         return 0;
@@ -76,9 +74,22 @@ export const verb = defineVerb({
   },
 });
 
+function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport): PalaceError {
+  const others = agents.map((name) => JSON.stringify(name)).join(", ");
+  const newest = latestMs === undefined ? undefined : new Date(latestMs).toISOString();
+  const since = newest === undefined ? "" : `its newest write is dated ${newest}: --since ${newest}`;
+  const who = others === "" ? "" : `who has: ${others}`;
+  const hint = [since, who].filter((part) => part !== "").join("; ");
+  return new PalaceError(
+    "CONFIG_USAGE",
+    `${agent} has written nothing since then`,
+    hint === "" ? "nobody has; try an earlier --since" : hint,
+  );
+}
+
 function tell(plan: UndoReport, out: Output, title: string): void {
   if (out.isJson) return void out.document(plan);
-  const { items, removed, restored, reverted, refused, too_old: tooOld } = plan;
+  const { items, removed, restored, reverted, refused, too_old: tooOld, latest_ms: latestMs = 0 } = plan;
   out.table(
     items
       .slice(0, SHOWN_MAX)
@@ -94,5 +105,7 @@ function tell(plan: UndoReport, out: Output, title: string): void {
     const earliest = new Date(earliestMs).toISOString();
     out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
   }
+  if (latestMs > Date.now() + AHEAD_MIN_MS)
+    out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);
   if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
 }

@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { replaceFile } from "../../platform/atomic-file.ts";
+import { bootId } from "../../platform/boot.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { BrokerFile, Door } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
@@ -36,13 +37,5 @@ export function unpublish({ paths }: Config, instanceId: string): void {
     if (file.instanceId === instanceId) rmSync(paths.brokerFile, { force: true });
   } catch {
     // The file is gone already, perhaps with its folder.
-  }
-}
-
-function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return "unknown";
   }
 }

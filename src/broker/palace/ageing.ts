@@ -5,14 +5,17 @@
 import { randomUUID } from "node:crypto";
 import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/retention.ts";
 import { MEMORY_WING } from "../../engine/outcome/store.ts";
+import { isTrueTime, tick, type TrueTime } from "../../engine/outcome/true-time.ts";
+import { moment } from "../../platform/boot.ts";
 import type { Log } from "../../platform/log.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { Thread } from "../../platform/thread.ts";
 import type { LedgerReader, WriteCall } from "../../port/ledger.ts";
 import type { WriteQueue } from "./write-queue.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
 export type AgeingOptions = {
-  reader: LedgerReader & { meta(key: string): string | undefined };
+  reader: LedgerReader & { meta(key: string): string | undefined; lastRow(): number };
   queue: Pick<WriteQueue, "submit">;
   writer: Pick<Thread<WriterMethods>, "call">;
   log: Log;
@@ -24,48 +27,59 @@ const AGENT = "palace ageing";
 const PEER = 0;
 /** Requests right after a start go first. */
 const BEGIN_MS = 2_000;
-const EVERY_MS = 3_600_000;
-/**
- * One look may advance the clock that memories age by at most this much: a clock that is wrong when the machine starts must not take
- * what is of today. After days without a broker they live on for some hours more.
- */
-const STEP_MAX_MS = 6 * 3_600_000;
-const AGED_AT = "memories_aged_at_ms";
+/** Interval at which a jump of the clock is noticed, and the number of such intervals between two looks at the memories. */
+const TICK_MS = 60_000;
+const TICKS_A_LOOK = 60;
+const TRUE_TIME = "memories_true_time";
 
 /** Returns the function that ends it. */
 export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (isStart: boolean): Promise<void> => {
+  let time = lastTick(reader);
+  const look = async ({ trueMs, shifts }: TrueTime, isStart: boolean): Promise<void> => {
+    const now = { trueMs, shifts };
+    while (!isEnded) {
+      const ids = await dueMemories({ reader }, now, isStart);
+      if (ids.length === 0) break;
+      const request: AgeRequest = { ids, time: now, isStart };
+      const { outcome } = await queue.submit(PEER, callOf(request), ids.join().length);
+      if (!outcome.ok) throw new Error(outcome.error.message);
+      const { moved, gone } = outcome.value as { moved: number; gone: number };
+      log.info("memories aged", { moved, gone });
+      if (ids.length < AGED_MAX || moved + gone === 0) break;
+    }
+  };
+  const next = async (nth: number): Promise<void> => {
     try {
-      // A palace without such memories has nothing to read, and nothing to note.
-      const hasMemories = reader.places().some(({ wing }) => wing === MEMORY_WING);
-      const believedMs = believed(reader, Date.now());
-      if (hasMemories) await writer.call("putMeta", AGED_AT, String(believedMs));
-      while (!isEnded && hasMemories) {
-        const ids = await dueMemories({ reader }, believedMs, isStart);
-        if (ids.length === 0) break;
-        const { outcome } = await queue.submit(PEER, callOf({ ids, believedMs, isStart }), ids.join().length);
-        if (!outcome.ok) throw new Error(outcome.error.message);
-        const { moved, gone } = outcome.value as { moved: number; gone: number };
-        log.info("memories aged", { moved, gone });
-        if (ids.length < AGED_MAX || moved + gone === 0) break;
-      }
+      const last = time;
+      time = tick(last, moment(), reader.lastRow());
+      const hasJumped = last !== undefined && time.shifts !== last.shifts;
+      if (hasJumped)
+        log.info("the clock does not tell the time that has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
+      const isLook = nth % TICKS_A_LOOK === 1;
+      // A palace without such memories has nothing to read.
+      const hasMemories = isLook && reader.places().some(({ wing }) => wing === MEMORY_WING);
+      const isFiling = time.lastRow !== last?.lastRow;
+      if (nth === 0 || hasJumped || isFiling || hasMemories)
+        await writer.call("putMeta", TRUE_TIME, JSON.stringify(time));
+      if (hasMemories) await look(time, nth === 1);
     } catch (error) {
       if (!isEnded) log.warn("memories were not aged", { why: String(error) });
     }
-    if (!isEnded) timer = setTimeout(() => void look(false), EVERY_MS).unref();
+    if (!isEnded) timer = setTimeout(() => void next(nth + 1), nth === 0 ? BEGIN_MS : TICK_MS).unref();
   };
-  timer = setTimeout(() => void look(true), BEGIN_MS).unref();
+  // Before the first write: the machine's clock may be another one than that of the last start.
+  void next(0);
   return () => {
     isEnded = true;
     clearTimeout(timer);
   };
 }
 
-function believed(reader: AgeingOptions["reader"], nowMs: number): number {
-  const lastMs = Number(reader.meta(AGED_AT) ?? Number.NaN);
-  return Number.isNaN(lastMs) ? nowMs : Math.min(nowMs, lastMs + STEP_MAX_MS);
+function lastTick(reader: AgeingOptions["reader"]): TrueTime | undefined {
+  const noted = parseJson(reader.meta(TRUE_TIME) ?? "");
+  return isTrueTime(noted) ? noted : undefined;
 }
 
 function callOf(params: AgeRequest): WriteCall {

@@ -12,6 +12,7 @@ import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
 import type { LedgerSpace } from "../../ledger/write/eraser.ts";
 import type { OutboxList } from "../../ledger/write/outbox-list.ts";
 import { LedgerWriter } from "../../ledger/write/writer.ts";
+import { moment } from "../../platform/boot.ts";
 import { armFault } from "../../platform/fault.ts";
 import { serveThread } from "../../platform/thread.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
@@ -81,7 +82,7 @@ await serveThread<WriterMethods>(() => {
     reindexWords: () => writer.reindex.words(),
     reindexCounts: () => writer.reindex.counts(),
     reindexCodes: (afterRow) => writer.reindex.codes(afterRow),
-    maintain: () => writer.maintain(retention, Date.now()),
+    maintain: () => writer.maintain(retention, moment()),
     previewForget: (selector) => previewForget(writer.tx, selector),
     previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
     previewImport: (part) => previewImport(writer.tx, part),

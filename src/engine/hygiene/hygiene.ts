@@ -145,7 +145,7 @@ function withoutNames(items: UndoPlan["items"]): UndoPlan["items"] {
   ];
 }
 
-function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan): Record<string, unknown> {
+function answerOf({ items, writes, tooOld, dated, earliestMs, latestMs, agents }: UndoPlan): Record<string, unknown> {
   const count = (change: string): number => items.filter((item) => item.change === change).length;
   const told = withoutNames(items);
   const refused = told.filter(({ change }) => change === "refused");
@@ -153,6 +153,7 @@ function answerOf({ items, writes, tooOld, dated, earliestMs, agents }: UndoPlan
     writes,
     too_old: tooOld,
     ...(dated > 0 && { dated_by_client: { writes: dated, earliest_ms: earliestMs } }),
+    ...(latestMs !== null && { latest_ms: latestMs }),
     agents,
     removed: count("remove"),
     restored: count("restore"),

@@ -15,6 +15,7 @@ import { cameAs, digestOf, fromCarried, toCarried } from "./carried.ts";
 import { plainId, isCollection } from "./memory.ts";
 import { dueFate } from "./retention.ts";
 import { findShown, MEMORY_WING, toMemory } from "./store.ts";
+import { plainTime } from "./true-time.ts";
 
 const ID_MAX = 200;
 /** As `palace undo` names itself: what it took away may come again. */
@@ -61,7 +62,7 @@ function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined
 function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
   const { drawer, standing } = fromCarried(memory, call.peer.agent);
   const made = toMemory({ row: 0, wing: MEMORY_WING, room: String(drawer.metadata["room"]), ...drawer }, standing);
-  if (made !== undefined && dueFate(made, call.atMs, false).kind === "goes") report.overdue += 1;
+  if (made !== undefined && dueFate(made, plainTime(call.atMs), false).kind === "goes") report.overdue += 1;
   report.added.push(memory.id);
   if (isDry) return;
   tx.insertDrawers([drawer]);

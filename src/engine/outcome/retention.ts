@@ -8,28 +8,30 @@ import { type ListContext, memoriesIn } from "./list.ts";
 import { MOVING } from "./memory.ts";
 import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "./store.ts";
+import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
 /** Of one write; the next takes the rest. */
 export const AGED_MAX = 200;
 
 /** What is due is judged again when the write is applied: it may have been scored in between. */
-export type AgeRequest = { ids: string[]; believedMs: number; isStart: boolean };
+export type AgeRequest = { ids: string[]; time: Time; isStart: boolean };
+type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
 /** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
-export async function dueMemories(context: ListContext, nowMs: number, isStart: boolean): Promise<string[]> {
+export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
   // Time alone does nothing to what is proven.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)
     for await (const memory of memoriesIn(context, collection)) {
-      if (dueFate(memory, nowMs, isStart).kind !== "stays") due.push(memory.drawerId);
+      if (dueFate(memory, time, isStart).kind !== "stays") due.push(memory.drawerId);
       if (due.length === AGED_MAX) return due;
     }
   return due;
 }
 
 export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
-  const { ids, believedMs, isStart } = params as AgeRequest;
+  const { ids, time, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
   // What a person has brought back is not taken away again.
   const broughtBack = tx.changedBy(peer.agent, ids);
@@ -37,7 +39,7 @@ export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { 
     const drawer = tx.findDrawer(id);
     const memory = drawer && toMemory(drawer, tx.standings.find(drawer.id));
     if (memory === undefined) continue;
-    const due = dueFate(memory, believedMs, isStart);
+    const due = dueFate(memory, time, isStart);
     follow(tx, memory, due, atMs);
     if (due.kind === "moves") done.moved += 1;
     if (due.kind === "goes") done.gone += 1;
@@ -45,8 +47,8 @@ export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { 
   return done;
 }
 
-export function dueFate({ collection, standing, madeMs }: Memory, nowMs: number, isStart: boolean): Fate {
+export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {
   if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
   // Nobody can tell the age of one whose time cannot be read.
-  return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, nowMs - madeMs);
+  return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, trueAgeMs(time, row, madeMs));
 }

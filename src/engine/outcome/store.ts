@@ -33,6 +33,7 @@ export type Memory = {
   /** As it is shown. */
   id: string;
   drawerId: string;
+  row: number;
   collection: Collection;
   text: string;
   metadata: Metadata;
@@ -45,10 +46,10 @@ export type NewMemory = { collection: Collection; text: string; score?: number; 
 
 /** Undefined for a drawer that is no memory, or is archived. `standing`: undefined where nothing ever came of it. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
-  const { id, wing, room, text, metadata } = drawer;
+  const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
   return {
-    ...{ id: idIn(room, id), drawerId: id, collection: room, text, metadata, weight: weightOf(metadata) },
+    ...{ id: idIn(room, id), drawerId: id, row, collection: room, text, metadata, weight: weightOf(metadata) },
     standing: standing ?? newStanding(USUAL_SCORE[room]),
     madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
   };

@@ -3,7 +3,9 @@
  * texts are shortened; forgotten texts are cut out. Used by writer.ts on the writer thread, inside its transactions.
  */
 import { hash } from "node:crypto";
+import { isMoment, type Moment } from "../../platform/boot.ts";
 import { faultPoint } from "../../platform/fault.ts";
+import { parseJson } from "../../platform/parse-json.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/images.ts";
@@ -62,6 +64,8 @@ export class Journal {
         .prepare<[], number>("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'pruned_at_ms'")
         .pluck(),
       setPrunedAt: prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('pruned_at_ms', ?)"),
+      getMoment: database.prepare<[], string>("SELECT value FROM meta WHERE key = 'pruned_moment'").pluck(),
+      setMoment: prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('pruned_moment', ?)"),
       undoFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('undo_from_seq', CAST(@seq AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), @seq) AS TEXT)`,
@@ -110,6 +114,16 @@ export class Journal {
 
   set prunedAtMs(ms: number) {
     this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
+  }
+
+  /** The moment of the last pruning; undefined before the first. */
+  get prunedAt(): Moment | undefined {
+    const noted = parseJson(this.#statements.getMoment.get() ?? "");
+    return isMoment(noted) ? noted : undefined;
+  }
+
+  set prunedAt(moment: Moment) {
+    this.#statements.setMoment.run(JSON.stringify(moment));
   }
 
   /** The journal row at which the newest images stop fitting into the bound. */

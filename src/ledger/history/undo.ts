@@ -66,12 +66,14 @@ export class SqliteUndo implements UndoTx {
     sinceMs: number,
     untilMs: number,
   ): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
-    const writes = this.#database
-      .prepare<[string, number, number], number>(
-        "SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?",
+    const { writes, windowMs } = this.#database
+      .prepare<[string, number, number], { writes: number; windowMs: number | null }>(
+        "SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?",
       )
-      .pluck()
-      .get(agent, sinceMs, untilMs);
+      .get(agent, sinceMs, untilMs) ?? { writes: 0, windowMs: null };
+    const newestMs = this.#database
+      .prepare<[string], number>("SELECT at_ms FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1")
+      .pluck();
     const tooOld = this.#database
       .prepare<[string, number, number], number>(
         `SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?
@@ -100,7 +102,8 @@ export class SqliteUndo implements UndoTx {
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
-    return { items, counts: { writes: writes ?? 0, tooOld: tooOld ?? 0, ...dated, agents } };
+    const latestMs = windowMs ?? newestMs.get(agent) ?? null;
+    return { items, counts: { writes, tooOld: tooOld ?? 0, ...dated, latestMs, agents } };
   }
 
   #histories(agent: string, sinceMs: number, untilMs: number): History[] {

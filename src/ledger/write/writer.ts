@@ -11,6 +11,7 @@
  * without the earlier ones.
  */
 import { closeSync, openSync, statSync } from "node:fs";
+import { type Moment, passedMs } from "../../platform/boot.ts";
 import { faultPoint } from "../../platform/fault.ts";
 import { syncData } from "../../platform/folders.ts";
 import { quantize } from "../../platform/quantize.ts";
@@ -38,10 +39,12 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer looks for what is too old. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * One look may advance the clock that counts by at most this much: a clock set years ahead must not expire every key at
- * once.
+ * The first look may advance the clock that counts by at most this much, and a look after a time without a running machine,
+ * too: a clock set years ahead must not expire every key at once.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
+/** Any other look advances it this many times as fast as time has really passed, until it has caught up. */
+const PRUNE_SPEED_MAX = 2;
 
 export class LedgerWriter {
   readonly #file: string;
@@ -218,23 +221,27 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
-  /** Does one bounded step of maintenance; true if there is more. `now`: ms. */
-  maintain(retention: Retention, now: number): boolean {
+  /** Does one bounded step of maintenance; true if there is more. */
+  maintain(retention: Retention, now: Moment): boolean {
     if (this.#maintenance.step()) return true;
     if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
-    const more = this.prune(retention, now);
-    if (!more) this.#prunedAt = performance.now();
-    return more;
+    const last = this.#journal.prunedAt;
+    const stepMs = last === undefined ? PRUNE_STEP_MAX_MS : PRUNE_SPEED_MAX * passedMs(last, now, PRUNE_STEP_MAX_MS);
+    const more = this.prune(retention, now.wallMs, stepMs);
+    if (more) return true;
+    this.#prunedAt = performance.now();
+    this.#group(() => void (this.#journal.prunedAt = now));
+    return false;
   }
 
   /**
    * Does one bounded step of pruning the journal; true if there is more. `now`: ms by the machine's clock, believed up
-   * to a day beyond the last look.
+   * to `stepMs` beyond the last look.
    */
-  prune(retention: Retention, now: number): boolean {
+  prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
     this.#group(() => {
-      const believed = Math.min(now, this.#journal.prunedAtMs + PRUNE_STEP_MAX_MS);
+      const believed = Math.min(now, this.#journal.prunedAtMs + stepMs);
       more = this.#journal.prune(retention, believed);
       this.tx.parts.dropBefore(believed - SOURCE_PARTS_KEPT_MS);
       if (!more) this.#journal.prunedAtMs = believed;

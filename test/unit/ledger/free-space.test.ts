@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../../src/engine/tools/apply.ts";
 import { LedgerWriter } from "../../../src/ledger/write/writer.ts";
+import { moment } from "../../../src/platform/boot.ts";
 
 /** Nothing can be taken back any more: before-images are free at once. */
 const NOTHING_KEPT = { journalRetentionMs: 1, undoMs: 1, imagesBytes: 0 };
@@ -58,7 +59,7 @@ function empty(): void {
 }
 
 function restQuietly(): void {
-  for (let steps = 0; writer.maintain(NOTHING_KEPT, Date.now()); steps++) if (steps > 10_000) throw new Error("no end");
+  for (let steps = 0; writer.maintain(NOTHING_KEPT, moment()); steps++) if (steps > 10_000) throw new Error("no end");
 }
 
 it("gives free pages back in quiet moments, and keeps some for the writes to come", () => {

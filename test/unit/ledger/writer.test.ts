@@ -88,6 +88,25 @@ test("a clock that jumps ahead ends no key at once: a look goes a day beyond the
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
+test("a wrong clock and a hundred broker starts prune nothing; the clock that counts catches up with a right one", () => {
+  const DAY_MS = 86_400_000;
+  const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
+  const t0 = 1_000 * DAY_MS;
+  const start = (uptimeMs: number, wallMs: number): void => {
+    writer.close();
+    writer = new LedgerWriter(file, apply);
+    while (writer.maintain(retention, { wallMs, uptimeMs, bootId: "boot" }));
+  };
+  writer.commit([call("key", { ids: ["a"] }, t0)]);
+  start(DAY_MS, t0);
+  for (let nth = 0; nth < 100; nth++) start(DAY_MS + nth * 60_000, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  start(40 * DAY_MS, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  start(80 * DAY_MS, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});
+
 test("keys older than the moment are forgotten, younger ones kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
   const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);

@@ -1,0 +1,44 @@
+/**
+ * Time that has really passed, whatever somebody sets the machine's clock to: the kernel counts it from the machine's start.
+ */
+import { readFileSync } from "node:fs";
+import { uptime } from "node:os";
+import { isRecord } from "./is-record.ts";
+
+/** A moment by the machine's clock, and by the time since the machine's start. `bootId` names that start. */
+export type Moment = { wallMs: number; uptimeMs: number; bootId: string };
+
+const UNKNOWN = "unknown";
+
+export function moment(): Moment {
+  return { wallMs: Date.now(), uptimeMs: Math.trunc(uptime() * 1000), bootId: bootId() };
+}
+
+export function isMoment(value: unknown): value is Moment {
+  return (
+    isRecord(value) &&
+    ["wallMs", "uptimeMs"].every((name) => Number.isFinite(value[name])) &&
+    typeof value["bootId"] === "string"
+  );
+}
+
+/**
+ * Returns how much time has passed between two moments, ms, and never more than that. Only the clock knows how long a
+ * machine was off: it is believed up to `offMaxMs`, and no longer than the machine had run before.
+ */
+export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
+  const byClockMs = Math.max(0, now.wallMs - since.wallMs);
+  const isSameStart = now.bootId === since.bootId && now.uptimeMs >= since.uptimeMs;
+  if (isSameStart && now.bootId !== UNKNOWN) return now.uptimeMs - since.uptimeMs;
+  // Another start, or another machine, to which the palace was moved.
+  const ranMs = Math.min(byClockMs, isSameStart ? now.uptimeMs - since.uptimeMs : now.uptimeMs);
+  return ranMs + Math.min(byClockMs - ranMs, offMaxMs, since.uptimeMs);
+}
+
+export function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return UNKNOWN;
+  }
+}
