@@ -32,7 +32,7 @@ import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { Wakes } from "./wakes.ts";
 import { startWarmUp } from "./warm-up.ts";
-import { createWritePath } from "./write-path.ts";
+import { createWritePath, watchLedger } from "./write-path.ts";
 
 export type Palace = {
   reads: ReadContext;
@@ -106,9 +106,9 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const erasure = openErasure(parts, opening);
   startUpkeep(parts, opening);
   const { ledgerFile } = config.paths;
-  const queue = createWritePath({
-    ...{ writer: ledger.writer, vectors: indexes.vectors, ledgerFile, wakes, log, onFatal },
-  });
+  const watched = { writer: ledger.writer, ledgerFile, log, onFatal };
+  opening.defer(watchLedger(watched));
+  const queue = createWritePath({ ...watched, vectors: indexes.vectors, wakes });
   opening.defer(() => queue.drain());
   const logstream = openLogstream(parts, opening);
   const jobs = new Jobs(log);

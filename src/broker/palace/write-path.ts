@@ -2,6 +2,7 @@
  * The path of a write from the queue to the writer thread, and of its result to the parts that wait for it. Put
  * together by palace.ts; the engine owns a write's rules, the ledger its transaction.
  */
+import { existsSync } from "node:fs";
 import type { Log } from "../../platform/log.ts";
 import { goneError } from "../../platform/state-files.ts";
 import type { Thread } from "../../platform/thread.ts";
@@ -22,6 +23,7 @@ export type WritePathOptions = {
   onFatal: (error: PalaceError) => void;
 };
 
+const WATCH_MS = 1_000;
 /** The changes of a group that failed as a whole. */
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
@@ -46,10 +48,11 @@ async function commit(
 ): Promise<{ outcomes: WriteOutcome[]; changes: Changes }> {
   try {
     const result = await writer.call("commit", calls);
-    const gone = result.outcomes.find(
-      ({ outcome }) => !outcome.ok && (outcome.error.data as { code?: string } | undefined)?.code === "PALACE_GONE",
-    );
-    if (gone !== undefined) onFatal(goneError(ledgerFile));
+    const gone = result.outcomes
+      .map(({ outcome }) => (outcome.ok ? undefined : asGone(outcome.error)))
+      .find((error) => error !== undefined);
+    // A ledger that is gone is not opened again; one whose log was deleted is.
+    if (gone !== undefined) onFatal(existsSync(ledgerFile) ? gone : goneError(ledgerFile));
     return result;
   } catch (error) {
     // Only a dead thread throws here, and it is unknown whether it had committed: clients repeat the calls at the next
@@ -61,6 +64,22 @@ async function commit(
     onFatal(known);
     return { outcomes: calls.map(() => notCommitted(known)), changes: NO_CHANGES };
   }
+}
+
+function asGone({ message, data }: { message: string; data?: unknown }): PalaceError | undefined {
+  const { code, hint = "" } = (data ?? {}) as { code?: string; hint?: string };
+  return code === "PALACE_GONE" ? new PalaceError(code, message, hint) : undefined;
+}
+
+/** Notices without a write, within a second, that the ledger or its log is gone. Returns what ends it. */
+export function watchLedger({ writer, ledgerFile, onFatal }: Omit<WritePathOptions, "vectors" | "wakes">): () => void {
+  const timer = setInterval(() => {
+    writer.call("assertPresent").catch((error: unknown) => {
+      if (error instanceof PalaceError && error.code === "PALACE_GONE")
+        onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
+    });
+  }, WATCH_MS).unref();
+  return () => clearInterval(timer);
 }
 
 function announce({ added, written, removed, graph, closets }: Changes, wakes: Wakes): void {

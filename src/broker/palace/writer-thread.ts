@@ -43,6 +43,8 @@ export type WriterMethods = {
   adoptGraph: GraphMerge["adopt"];
   graphDone: GraphMerge["done"];
   putMeta: (key: string, value: string) => void;
+  /** Errors: as LedgerWriter has them. */
+  assertPresent: () => void;
   reindexWords: () => void;
   reindexCounts: () => { places: number; forgotten: number };
   reindexCodes: (afterRow: number) => { written: number[]; next: number };
@@ -79,6 +81,7 @@ await serveThread<WriterMethods>(() => {
     adoptGraph: (finding) => writer.graph.adopt(finding),
     graphDone: (rows) => writer.graph.done(rows),
     putMeta: (key, value) => writer.putMeta(key, value),
+    assertPresent: () => writer.assertPresent(),
     reindexWords: () => writer.reindex.words(),
     reindexCounts: () => writer.reindex.counts(),
     reindexCodes: (afterRow) => writer.reindex.codes(afterRow),

@@ -49,6 +49,8 @@ const PRUNE_SPEED_MAX = 2;
 export class LedgerWriter {
   readonly #file: string;
   readonly #inode: number;
+  /** SQLite makes the log when it opens the ledger, and keeps it until it closes it. */
+  readonly #logInode: number | undefined;
   readonly #database: LedgerDatabase;
   /** For reading only: outside of a group nothing may be changed through it. */
   readonly tx: SqliteLedgerTx;
@@ -78,6 +80,7 @@ export class LedgerWriter {
     this.#file = file;
     this.#database = openForWriting(file);
     this.#inode = statSync(file).ino;
+    this.#logInode = statSync(`${file}-wal`, { throwIfNoEntry: false })?.ino;
     this.#apply = apply;
     this.tx = new SqliteLedgerTx(this.#database);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
@@ -108,7 +111,7 @@ export class LedgerWriter {
     /** Writes that failed after they had changed something: the group is applied again without them. */
     const refused = new Map<WriteCall, WriteOutcome>();
     try {
-      this.#assertPresent();
+      this.assertPresent();
       for (;;) {
         faultPoint("commit.before-begin");
         statements.begin.run();
@@ -123,6 +126,7 @@ export class LedgerWriter {
         faultPoint("commit.before-sync");
         this.#sync();
         faultPoint("commit.after-sync");
+        if (!this.#isLogPresent()) this.#saveLog();
         return { outcomes, changes: this.tx.takeChanges() };
       }
     } catch (error) {
@@ -256,7 +260,7 @@ export class LedgerWriter {
   }
 
   #group(work: () => void): void {
-    this.#assertPresent();
+    this.assertPresent();
     try {
       this.#database.transaction(work).immediate();
     } catch (error) {
@@ -283,14 +287,43 @@ export class LedgerWriter {
     }
   }
 
-  /** A ledger that was deleted or replaced would take writes that nobody finds again. */
-  #assertPresent(): void {
+  /**
+   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. What a deleted log holds
+   * is saved first. Errors: PALACE_GONE, STORE_*.
+   */
+  assertPresent(): void {
     if (this.#unsynced !== undefined) throw this.#unsynced;
-    if (this.#isPresent()) return;
+    if (!this.#isPresent())
+      throw new PalaceError(
+        "PALACE_GONE",
+        `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
+        "put the folder back (it was moved or deleted), then run `palace restart`",
+      );
+    if (this.#isLogPresent()) return;
+    this.#saveLog();
     throw new PalaceError(
       "PALACE_GONE",
-      `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
-      "put the folder back (it was moved or deleted), then run `palace restart`",
+      `the ledger's log ${this.#file}-wal vanished while the broker was running; what it held is saved, this call was not written`,
+      "leave that file alone, then run `palace restart` and repeat the call",
+    );
+  }
+
+  #isLogPresent(): boolean {
+    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.ino === this.#logInode;
+  }
+
+  /**
+   * Copies the log into the ledger and empties it, so that nobody can put an old log back. The connection still has it open,
+   * also where its name was deleted.
+   */
+  #saveLog(): void {
+    const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
+    // Both are -1 where another process does the same just now. A reader only keeps it from being emptied.
+    if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `the ledger's log ${this.#file}-wal vanished, and what it held could not be saved yet`,
+      "leave the broker running, and repeat the call in a moment",
     );
   }
 }
