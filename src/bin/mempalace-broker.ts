@@ -15,7 +15,15 @@ import { armFault } from "../platform/fault.ts";
 import { leave } from "../platform/leave.ts";
 import { createLog } from "../platform/log.ts";
 import { useProxy } from "../platform/proxy.ts";
-import { askToMakeWay, dropStarting, isStopped, isWanted, setFailed } from "../platform/state-files.ts";
+import {
+  askToMakeWay,
+  dropStarting,
+  isDiskFull,
+  isStopped,
+  isWanted,
+  setFailed,
+  unwritable,
+} from "../platform/state-files.ts";
 import "../platform/node-version.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
@@ -119,8 +127,9 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
     }
   } catch (error) {
     log.error("the broker did not start", { why: String(error), cause: String((error as Error).cause ?? "") });
-    if (isOnDemand) setFailed(config.paths, asPalaceError(error));
-    throw error;
+    const known = asPalaceError(error);
+    if (isOnDemand) setFailed(config.paths, known);
+    throw isDiskFull(error) ? known : error;
   } finally {
     dropStarting(config.paths);
   }
@@ -149,6 +158,8 @@ async function isServed(config: Config): Promise<boolean> {
 
 function asPalaceError(error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
+  const { path } = error as NodeJS.ErrnoException;
+  if (isDiskFull(error)) return unwritable(path ?? "the palace", error);
   return new PalaceError(
     "BROKER_START_FAILED",
     `the broker did not start: ${(error as Error).message}`,

@@ -6,12 +6,14 @@ import {
   closeSync,
   fchmodSync,
   fchownSync,
+  ftruncateSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault.ts";
@@ -76,6 +78,19 @@ export function replaceFile(path: string, content: string): void {
   } catch (error) {
     rmSync(temporary, { force: true });
     throw Object.assign(error as NodeJS.ErrnoException, { path });
+  }
+}
+
+/**
+ * Overwrites the beginning of a file that exists, in place, and ends it there. A full disk has room for that, as far as the
+ * file had. A reader may see half of it.
+ */
+export function overwriteFile(path: string, content: string): void {
+  const file = openSync(path, "r+");
+  try {
+    ftruncateSync(file, writeSync(file, content, 0));
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -29,9 +29,14 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
 /** Errors of a state folder that accepts no file: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function unwritable(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-  if (code === "ENOSPC" || code === "EDQUOT")
+  if (isDiskFull(cause))
     return new PalaceError("STORE_DISK_FULL", `the disk of ${folder} is full`, "free some space", { cause });
   return new PalaceError("STORE_READ_ONLY", `${folder} cannot be written (${code})`, "make it writable", { cause });
+}
+
+/** True for the error of a disk, or of a user's share of it, that has no space left. */
+export function isDiskFull(error: unknown): boolean {
+  return /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException | null)?.code ?? "");
 }
 
 function read(paths: MarkPaths, name: MarkName): Record<string, unknown> {

@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { writeFileAtomic } from "../../platform/atomic-file.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -107,7 +108,7 @@ export function recallAddress(file: string): TcpAddress | undefined {
 /** Undefined deletes the record. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
-  else writeFileAtomic(file, `${JSON.stringify(address)}\n`);
+  else if (!isDeepStrictEqual(recallAddress(file), address)) writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
 /** True when only this machine reaches the address. */

@@ -2,10 +2,11 @@
  * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does, and none outlives the
  * machine's start. Written by lifecycle.ts.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
-import { replaceFile } from "../../platform/atomic-file.ts";
+import { overwriteFile, replaceFile } from "../../platform/atomic-file.ts";
 import { bootId } from "../../platform/boot.ts";
+import { isDiskFull } from "../../platform/state-files.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { BrokerFile, Door } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
@@ -27,7 +28,14 @@ export function publish(
     gate: paths.gatePath,
   };
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-  replaceFile(paths.brokerFile, `${JSON.stringify(file)}\n`);
+  const text = `${JSON.stringify(file)}\n`;
+  try {
+    replaceFile(paths.brokerFile, text);
+  } catch (error) {
+    if (!isDiskFull(error) || !existsSync(paths.brokerFile)) throw error;
+    // A broker that died has left its own: reading goes on on a full disk.
+    overwriteFile(paths.brokerFile, text);
+  }
 }
 
 /** Removes only this broker's file: a broker that started since may have written its own. */

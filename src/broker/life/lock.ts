@@ -2,9 +2,10 @@
  * The lifetime lock: one broker for each palace. It is a flock on the palace's own lock file; the kernel releases it
  * when the process dies, so a leftover file means nothing.
  */
-import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { keepFolder } from "../../platform/folders.ts";
+import { isDiskFull } from "../../platform/state-files.ts";
 import { tryFlock } from "../../platform/libc.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 
@@ -36,8 +37,8 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
   try {
     // What is acknowledged later is in this folder.
     keepFolder(dirname(file));
-    // "a+" creates the file if absent and never truncates it before the lock is ours.
-    fd = openSync(file, "a+", 0o600);
+    // Creates the file if absent, and never truncates it before the lock is ours.
+    fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   } catch (error) {
     throw new PalaceError(
       "STORE_READ_ONLY",
@@ -52,8 +53,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
     return { heldBy: holder === "" ? "another broker" : holder };
   }
   const inode = fstatSync(fd).ino;
-  ftruncateSync(fd, 0);
-  writeSync(fd, `broker ${process.pid}${isOnDemand ? ON_DEMAND : ""}\n`);
+  describeHolder(fd, `broker ${process.pid}${isOnDemand ? ON_DEMAND : ""}\n`);
   return {
     isHeld: () => {
       try {
@@ -65,6 +65,15 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
     },
     release: () => closeSync(fd),
   };
+}
+
+/** Writes in place, which needs no space on a full disk. Without a text the lock is held all the same. */
+function describeHolder(fd: number, text: string): void {
+  try {
+    ftruncateSync(fd, writeSync(fd, text, 0));
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+  }
 }
 
 /** Errors: STORE_READ_ONLY where nothing can be locked: a palace without its lock could have two brokers. */

@@ -3,10 +3,10 @@
  * go on, and writes work again when there is space. Needs root, for a small tmpfs of its own.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const why =
   process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a small disk needs root on Linux";
@@ -18,6 +18,25 @@ function smallDisk(palace: TestPalace, size: string): Disposable {
   mkdirSync(home, { recursive: true });
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", home]);
   return { [Symbol.dispose]: () => void execFileSync("umount", ["-l", home]) };
+}
+
+/** Fills the disk of the palace's home but for `leftBytes`; returns the files. */
+function fillUp({ config }: TestPalace, leftBytes: number): string[] {
+  const { home } = config.paths;
+  const files: string[] = [];
+  const { bavail, bsize } = statfsSync(home);
+  let part = Buffer.alloc(Math.max(bavail * bsize - leftBytes, 0));
+  for (let nth = 0; part.length > 0; nth++) {
+    const file = join(home, `ballast-${leftBytes}-${nth}`);
+    files.push(file);
+    try {
+      writeFileSync(file, part);
+      part = leftBytes > 0 ? Buffer.alloc(0) : part;
+    } catch {
+      part = part.subarray(0, part.length >> 1);
+    }
+  }
+  return files;
 }
 
 describe.skipIf(why !== undefined)("a full disk", () => {
@@ -54,6 +73,43 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     client.close();
     broker.kill("SIGTERM");
     await new Promise((resolve) => broker.once("exit", resolve));
+  });
+
+  it("does not keep a broker that was killed from coming back: it is read, a write is refused, and space makes it written", async () => {
+    await using palace = createTestPalace();
+    using _disk = smallDisk(palace, "4m");
+    const first = await palace.startBroker();
+    const client = await palace.client();
+    const note = (index: number): Record<string, string> => ({
+      ...{ wing: "full", room: "disk", content: `${index} ${"text that takes room on the disk ".repeat(20)}` },
+    });
+    const acknowledged: string[] = [];
+    const ballast = fillUp(palace, 1024 * 1024);
+    let failure: unknown;
+    for (let index = 0; index < 2000 && failure === undefined; index++)
+      await client.callTool("mempalace_add_drawer", note(index)).then(
+        (result) => acknowledged.push((result as { drawer_id: string }).drawer_id),
+        (error: unknown) => (failure = error),
+      );
+    expect(failure).toMatchObject({ code: "STORE_DISK_FULL" });
+    expect(acknowledged.length).toBeGreaterThan(10);
+    client.close();
+    first.kill("SIGKILL");
+    await exitOf(first);
+    const rest = fillUp(palace, 0);
+    expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });
+    const reader = await palace.client();
+    for (const id of acknowledged)
+      expect(await reader.callTool("mempalace_get_drawer", { drawer_id: id })).toHaveProperty("content");
+    expect(await reader.callTool("mempalace_search", { query: "text that takes room" })).toHaveProperty("results");
+    const refused = reader.callTool("mempalace_add_drawer", note(3000));
+    await expect(refused).rejects.toMatchObject({ code: "STORE_DISK_FULL" });
+    for (const file of [...ballast, ...rest]) rmSync(file);
+    expect(await reader.callTool("mempalace_add_drawer", note(3000))).toMatchObject({ success: true });
+    expect(await reader.callTool("mempalace_list_drawers", { wing: "full" })).toMatchObject({
+      total: acknowledged.length + 1,
+    });
+    reader.close();
   });
 
   it("takes no event that is not whole; those before it are there, and space makes the log grow again", async () => {
