@@ -59,4 +59,4 @@ test("without a write it is noticed too: what the log held is in the ledger, the
     .poll(() => shim.call("mempalace_list_drawers", {}).catch(() => undefined), PATIENCE)
     .toMatchObject({ total: BEFORE });
   expect(await shim.call("mempalace_add_drawer", note("written again"))).toMatchObject({ success: true });
-}, 120_000);
+}, 300_000);
