@@ -69,7 +69,7 @@ export function addressOptions(address: string): Docker.DockerOptions {
   return { host: hostname, port, protocol: protocol === "https:" || port === "2376" ? "https" : "http" };
 }
 
-/** What a container of the stack is, as far as anybody here asks. */
+/** A container of the stack. */
 export type Box = Readonly<{
   id: string;
   name: string;

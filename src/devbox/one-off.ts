@@ -38,7 +38,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
     Labels: { [LABEL]: project },
     Healthcheck: { Test: ["NONE"] },
-    // What it writes is for us alone: the engine keeps no copy of it.
+    // The engine keeps no copy of its output, which may be secret.
     HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },
   });
   try {
@@ -101,7 +101,7 @@ function lookFailed(said: string, code: number | null): PalaceError {
   );
 }
 
-/** Of runs that were killed. */
+/** Removes the containers that killed runs have left. */
 export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
   const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
   for (const { Id } of left)

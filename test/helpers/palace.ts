@@ -55,11 +55,11 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // Where paths are looked up in this process, too.
+    // This process looks paths up with it, too.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
-    // What Node keeps of a program that it has compiled: ./scripts/test names a folder for it.
+    // Node keeps compiled programs there; ./scripts/test names the folder.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",

@@ -50,7 +50,7 @@ const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "t
 
 export function printOutcome(out: Output, { changes, backups, blocked }: Outcome, isDryRun: boolean): void {
   for (const { path, kind, action, note, current, next } of changes) {
-    // Where nothing was and nothing is, nothing is said.
+    // Skips a file that was not there and will not be.
     if (action === "already" && current === undefined && next === undefined) continue;
     const backup = backups.get(path);
     const before = backup === undefined ? undefined : `before: ${backup}`;
@@ -95,7 +95,7 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
   if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
 }
 
-/** As a program gets it. */
+/** Returns an outcome as a program reads it. */
 export function outcomeDocument(
   { changes, backups, elsewhere, blocked }: Outcome,
   isDryRun: boolean,

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** What "at once" means for a command that finds no broker, beyond so many starts of one that asks for none. */
+/** Longest time of a command that finds no broker, beyond `STARTS_MAX` starts of one that needs none, ms. */
 const AT_ONCE_MS = 1_000;
 const STARTS_MAX = 3;
 /** A process that starts beside others is slow at times. */
@@ -13,7 +13,7 @@ const drawer = { wing: "away", room: "r", content: "written while the broker was
 
 const isRoot = process.getuid?.() === 0;
 
-/** As in the devbox: the palace can be read and not written, and its broker's socket leads nowhere. */
+/** Makes the palace read-only, with a dead socket, as in a devbox whose broker is down. */
 function mountReadOnly({ config }: TestPalace): Disposable {
   const { home } = config.paths;
   execFileSync("mount", ["--bind", home, home]);

@@ -1,4 +1,4 @@
-/** What a dry run of `palace install` shows: lines of files of others, one line for a file that is ours as a whole. */
+/** A dry run of `palace install` shows the lines of others' files, and one line for each file that is ours as a whole. */
 import { expect, test } from "vitest";
 import { outcomeDocument, printOutcome } from "../../../src/bin/report/wiring.ts";
 import type { Outcome } from "../../../src/install/install.ts";

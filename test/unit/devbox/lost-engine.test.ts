@@ -102,7 +102,7 @@ test("a refusal of the engine is not taken for its loss", async () => {
   await expect(work).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test("a compose that lost its engine is told to start it", async () => {
+test("the hint after a compose that lost its engine is to start Docker", async () => {
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");
