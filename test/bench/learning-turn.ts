@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { askedMark } from "../../src/engine/outcome/asked.ts";
 import { AGED_MAX, dueMemories } from "../../src/engine/outcome/retention.ts";
 import { drawersToShow, type ToldContext } from "../../src/engine/outcome/told.ts";
+import { plainTime } from "../../src/engine/outcome/true-time.ts";
 import { applyWrite } from "../../src/engine/tools/apply.ts";
 import { openLexicalIndex } from "../../src/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/index/vectors/vector-index.ts";
@@ -92,9 +93,10 @@ export async function openTurns(
       await embedAll();
     },
     async rest(atMs) {
+      const time = plainTime(atMs);
       for (;;) {
-        const ids = await dueMemories(context, atMs, false);
-        if (ids.length > 0) await write("memory.age", { ids, believedMs: atMs, isStart: false }, atMs);
+        const ids = await dueMemories(context, time, false);
+        if (ids.length > 0) await write("memory.age", { ids, time, isStart: false }, atMs);
         if (ids.length < AGED_MAX) return;
       }
     },
