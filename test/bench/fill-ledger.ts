@@ -95,7 +95,7 @@ function documentCall(document: number, content: string): WriteCall {
   return { key: `fill ${document}`, isRepeatable: true, method: "source.replace", params, peer, requestId: "", atMs };
 }
 
-/** Of no model: direction alone by chance, so no two are near each other. */
+/** Vectors without a model: random directions, far from each other. */
 function unitVector(random: () => number): Float32Array {
   const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
   const length = Math.hypot(...vector);

@@ -23,7 +23,7 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     const call = { key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
     writer.commit([{ ...call, atMs: now - 20 * DAY_MS, arrivedAtMs: now }]);
     const [drawer] = reader.listDrawers({}, 1, 0).drawers;
-    // Of a write that really was kept so long this is the truth.
+    // A write that was really kept so long has the true date.
     expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
     const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now });
     expect(plan).toMatchObject({
@@ -32,7 +32,7 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
       dated_by_client: { writes: 1, earliest_ms: now - 20 * DAY_MS },
     });
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS })).toMatchObject({ writes: 0 });
-    // What is young is not cut off by what was dated back: the journal is pruned by the time of arrival.
+    // Pruning uses the time of arrival: young rows stay.
     writer.maintain(
       { journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 },
       { ...moment(), wallMs: now },

@@ -35,7 +35,7 @@ export function isHeldOnDemand(file: string): boolean {
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
-    // What is acknowledged later is in this folder.
+    // Acknowledged writes are in this folder.
     keepFolder(dirname(file));
     // Creates the file if absent, and never truncates it before the lock is ours.
     fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);

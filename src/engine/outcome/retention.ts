@@ -10,10 +10,10 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "./store.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Of one write; the next takes the rest. */
+/** Bound of one write; the next write takes the rest. */
 export const AGED_MAX = 200;
 
-/** What is due is judged again when the write is applied: it may have been scored in between. */
+/** The write judges each memory again: somebody may have scored it in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
@@ -33,7 +33,7 @@ export async function dueMemories(context: ListContext, time: Time, isStart: boo
 export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
-  // What a person has brought back is not taken away again.
+  // Memories that a person has brought back stay.
   const broughtBack = tx.changedBy(peer.agent, ids);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {
     const drawer = tx.findDrawer(id);

@@ -288,8 +288,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. What a deleted log holds
-   * is saved first. Errors: PALACE_GONE, STORE_*.
+   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. It first
+   * saves the writes of a deleted log. Errors: PALACE_GONE, STORE_*.
    */
   assertPresent(): void {
     if (this.#unsynced !== undefined) throw this.#unsynced;

@@ -183,11 +183,11 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     expect(await shim.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("under the spool is a typed error; what was kept before stays, and is delivered with what comes when there is space", async () => {
+  it("under the spool is a typed error; earlier writes stay, and are delivered with later ones when there is space", async () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;
-    // The mark of the stop lies there too.
+    // The mark of the stop is there too.
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
     try {
       await palace.run("palace", ["stop"]);
@@ -205,7 +205,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
         waiting: { length: kept },
         refused: [],
       });
-      // The log lies on the full disk as well: a broker starts and works without one.
+      // The log is on the full disk as well: a broker starts and works without one.
       expect((await palace.run("palace", ["start"])).code).toBe(0);
       expect(JSON.parse((await palace.run("palace", ["spool", "replay", "--json"])).stdout)).toMatchObject({
         waiting: 0,

@@ -43,7 +43,7 @@ test.each([
   120_000,
 );
 
-test("without a write it is noticed too: what the log held is in the ledger, the broker ends, and the next one has all", async () => {
+test("the broker notices it without a write too, saves the log into the ledger and ends, and the next broker has all", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
