@@ -63,6 +63,32 @@ describe.skipIf(missing)("the packed package", () => {
     return { newcomer, proxy };
   };
 
+  test("the example of docs/how-to/programs.md runs in an empty project that has the packed package", async () => {
+    const { newcomer, proxy } = await open();
+    await using _newcomer = newcomer;
+    await using _proxy = proxy;
+    const project = join(newcomer.home, "project");
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), "{}\n");
+    const page = readFileSync(join(ROOT, "docs/how-to/programs.md"), "utf8");
+    const [, example = ""] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const [, printed = ""] = /^It prints `(.*)`$/m.exec(page) ?? [];
+    expect(example).toContain('from "palace-devbox"');
+    writeFileSync(join(project, "remember.mjs"), example);
+    const way = { HTTPS_PROXY: newcomer.proxyUrl, NODE_EXTRA_CA_CERTS: proxy.caFile };
+    const cache = { npm_config_cache: join(folder, "cache") };
+    const install = ["npm", "install", "--prefix", project, "--ignore-scripts", tarball];
+    const installed = await newcomer.run(install, { ...way, ...cache });
+    expect(installed.code, installed.stderr).toBe(0);
+    // Nothing is downloaded while the program runs.
+    const ran = await newcomer.run(["node", join(project, "remember.mjs")], { MEMPALACE_OFFLINE: "1" });
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: printed });
+    const declared = readFileSync(join(project, "node_modules/palace-devbox/dist/bin/library.d.ts"), "utf8");
+    expect(declared).toContain("export declare function connectClient");
+    const palace = join(project, "node_modules/.bin/palace");
+    expect((await newcomer.run([palace, "stop"])).code).toBe(0);
+  });
+
   test.each(WAYS)("installs $how, works, and says what it lacks", async ({ args, env, runtime }) => {
     const { newcomer, proxy } = await open();
     await using _newcomer = newcomer;

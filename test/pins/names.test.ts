@@ -169,7 +169,7 @@ test("the package shows its client and its protocol, and nothing behind the sock
   expect(manifest.name).toBe("palace-devbox");
   expect(manifest.engines["node"]).toBe(">=24");
   expect(manifest.exports).toEqual({
-    ".": "./dist/client/client.js",
+    ".": "./dist/bin/library.js",
     "./protocol": "./dist/protocol/spec.js",
     "./package.json": "./package.json",
   });

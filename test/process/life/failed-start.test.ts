@@ -31,7 +31,7 @@ test("a door that cannot be opened is the reason that each client gives, with wh
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test("an agent is told the reason, and the next one is answered when the cause is removed", async () => {
+test("an agent gets the reason, and the next agent gets an answer when the cause is removed", async () => {
   await using palace = createTestPalace();
   const env = { MEMPALACE_LISTEN: `tcp://${address}` };
   await expect(palace.shim(env)).rejects.toThrow(`MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)`);
@@ -52,7 +52,7 @@ test("an address that is none is refused at once, before a broker is started", a
   expect(palace.log()).toBe("");
 });
 
-test("a palace that is begun anew does not stop at the failure of an earlier start", async () => {
+test("`palace start --new` does not stop at the failure of an earlier start", async () => {
   await using palace = createTestPalace();
   const { home, stateDir } = palace.config.paths;
   await palace.run("palace", ["start"]);

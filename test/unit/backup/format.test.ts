@@ -91,7 +91,7 @@ test("a flipped bit of an encrypted backup is found, and so is another passphras
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("a backup that holds other rows, or another moment, than its manifest says is refused, and nothing is left", async () => {
+test("a backup with other rows, or of another moment, than its manifest says is refused", async () => {
   const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
     verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
       () => "it was taken",

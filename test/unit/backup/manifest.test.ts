@@ -69,7 +69,7 @@ test.each<[string, unknown]>([
   expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
 });
 
-test("what is no JSON, and what a newer version wrote, are told apart", () => {
+test("a broken text and a manifest of a newer version have different errors", () => {
   expect(() => parseManifest(Buffer.from("{"))).toThrow(refusal("its manifest is no JSON"));
   expect(() => parse((manifest) => ({ ...manifest, schema: 2, version: "9.9" }))).toThrow(
     expect.objectContaining({

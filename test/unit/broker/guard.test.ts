@@ -1,4 +1,4 @@
-/** What the TCP door refuses before it looks at a token, in the words that a person reads, and how often it gives a reason. */
+/** The TCP door refuses foreign host names and pages before it looks at a token, and says so in words; after ten failures it gives no reason. */
 import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
