@@ -12,6 +12,9 @@ import { VARIABLES } from "../src/config/env.ts";
 import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
 import { type Tool, TOOLS } from "../src/protocol/tools/table.ts";
+import { PROMPTS } from "../src/protocol/prompts.ts";
+import { RESOURCE_TEMPLATES, RESOURCES } from "../src/protocol/resources.ts";
+import { MCP_VERSIONS, MODERN_MCP_VERSION } from "../src/protocol/version.ts";
 import { DIFFERENCES, MISSING_FILES } from "../test/differential/differences.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
@@ -195,8 +198,25 @@ function toolsPage(): string {
   return page(
     "Tools",
     "The MCP tools that an agent sees. Required parameters are bold. `palace call tools` lists them, and `palace call NAME '{…}'` calls one.",
-    sections,
+    [...sections, offersSection()],
   );
+}
+
+function offersSection(): string {
+  const resources = [
+    ...RESOURCES.map(({ uri, description }) => [`\`${uri}\``, "resource", description]),
+    ...RESOURCE_TEMPLATES.map(({ uriTemplate, description }) => [`\`${uriTemplate}\``, "resource", description]),
+  ];
+  const prompts = PROMPTS.map(({ name, description, arguments: given }) => [
+    `\`${name}\``,
+    "prompt",
+    `${description}. ${given.map((one) => `\`${one.name}\`: ${one.description}`).join("; ")}`,
+  ]);
+  const intro =
+    `Clients of MCP ${MODERN_MCP_VERSION} find these as well. They also get every answer of the palace's tools as a value ` +
+    `(\`structuredContent\`) that fits the tool's \`outputSchema\`. Clients of older revisions (${MCP_VERSIONS.toReversed().join(", ")}) ` +
+    "get the same tools and answers as ever; since 2025-03-26 with hints of what a tool does, since 2025-06-18 with titles.";
+  return `## Resources and prompts\n\n${intro}\n\n${table(["Name", "Kind", "Is"], [...resources, ...prompts])}`;
 }
 
 function errorsPage(): string {

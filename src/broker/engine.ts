@@ -4,6 +4,7 @@
  * it answers, if only with the reason why it is not open.
  */
 import type { PalaceError } from "../protocol/errors.ts";
+import type { Capabilities, Implementation } from "../protocol/modern.ts";
 import type { EngineReport, Health, RpcResponse, StatusReport } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";
 
@@ -27,8 +28,8 @@ export type PalaceStatus = Pick<
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
-/** The server's description of itself in MCP's handshake. */
-export type Identity = { serverInfo: { name: string; version: string }; instructions?: string };
+/** The server's description of itself in MCP's handshake; `capabilities`: to clients of 2026-07-28. */
+export type Identity = { serverInfo: Implementation; instructions?: string; capabilities: Capabilities };
 
 export type Engine = {
   dispatch: Dispatch;

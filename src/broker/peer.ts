@@ -3,6 +3,7 @@ import { isRecord } from "../platform/is-record.ts";
 import type { LogFields } from "../platform/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/spec.ts";
+import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";
 
 export type Peer = {
   /** Number of the connection, unique in this broker's life. */
@@ -18,6 +19,8 @@ export type Peer = {
   tools: ToolProfile;
   /** Tells whether its answers are read: a read waits that would add to many unread ones. Unset: they are. */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
+  /** The MCP revision that its handshake settled on; undefined until then, and for a client that needs none. */
+  revision?: McpVersion | undefined;
 };
 
 export function peerFields(peer: Peer): LogFields {
@@ -34,4 +37,9 @@ export function nameAfter(peer: Peer, clientInfo: unknown): void {
 /** An unknown profile means the full one: a client of a later version still has tools. */
 export function toolProfile(given: unknown): ToolProfile {
   return TOOL_PROFILES.find((profile) => profile === given) ?? "full";
+}
+
+/** The revision that a header names; undefined for one that has no handshake, or is unknown here. */
+export function mcpRevision(given: unknown): McpVersion | undefined {
+  return MCP_VERSIONS.find((version) => version === given);
 }

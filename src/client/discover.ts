@@ -14,10 +14,11 @@ import {
   type Door,
   type Health,
   INSTANCE_HEADER,
+  MCP_VERSION_HEADER,
   PROTOCOL_HEADER,
   TOOLS_HEADER,
 } from "../protocol/spec.ts";
-import { PROTOCOL } from "../protocol/version.ts";
+import { type McpVersion, PROTOCOL } from "../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { get, upgrade } from "../transport/http-client.ts";
 import { authorize } from "./authorize.ts";
@@ -103,14 +104,18 @@ function candidates(config: Config): Candidate[] {
 }
 
 /**
- * Opens a message stream to the live broker; undefined when there is none. Errors: PROTOCOL_VERSION_MISMATCH,
- * CONFIG_BAD_VALUE, TRANSPORT_SANDBOXED.
+ * Opens a message stream to the live broker; undefined when there is none. `revision`: of MCP, by the handshake of a client that
+ * was connected before. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE, TRANSPORT_SANDBOXED.
  */
-export async function openStream(config: Config, agent: string): Promise<Stream | undefined> {
+export async function openStream(config: Config, agent: string, revision?: McpVersion): Promise<Stream | undefined> {
   return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
     const socket = await dial(endpoint);
     const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
-    const said = { [AGENT_HEADER]: agent, ...(config.tools !== "full" && { [TOOLS_HEADER]: config.tools }) };
+    const said = {
+      [AGENT_HEADER]: agent,
+      ...(config.tools !== "full" && { [TOOLS_HEADER]: config.tools }),
+      ...(revision !== undefined && { [MCP_VERSION_HEADER]: revision }),
+    };
     const { headers, rest } = await upgrade(socket, { ...more, ...said }, timeoutMs);
     verify(headers);
     const [, min, max] = /^(\d{1,6})-(\d{1,6})$/.exec(headers.get(PROTOCOL_HEADER) ?? "") ?? [];

@@ -11,6 +11,7 @@ import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
 import { PalaceError, tooLarge, type WireErrorData } from "../protocol/errors.ts";
 import { ABSENT_TIMEOUT_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
+import type { McpVersion } from "../protocol/version.ts";
 import { FrameSplitter } from "../transport/frame.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { openStream, type Stream } from "./discover.ts";
@@ -44,7 +45,7 @@ export type LinkOptions = {
 };
 
 export type Reach = {
-  open: (config: Config, agent: string) => Promise<Stream | undefined>;
+  open: (config: Config, agent: string, revision?: McpVersion) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
 };
 
@@ -84,6 +85,7 @@ export class Link {
   #startingUntilMs = 0;
   #hasLearnt = false;
   #agent: string;
+  revision: McpVersion | undefined;
   #outageTimer: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = RETRY_MAX_MS;
@@ -103,7 +105,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** Sets the name that later connections give. */
+  /** Sets the name that later connections give, as they give `revision`, that of the client's MCP handshake. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -194,8 +196,8 @@ export class Link {
 
   async #dial(): Promise<Stream | undefined> {
     const { config, start } = this.#options;
-    const agent = this.#agent;
-    const stream = await this.#reach.open(config, agent);
+    const open = (): Promise<Stream | undefined> => this.#reach.open(config, this.#agent, this.revision);
+    const stream = await open();
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
     const firstMs = this.#spools ? OUTAGE_TIMEOUT_MS : ABSENT_TIMEOUT_MS;
@@ -204,7 +206,7 @@ export class Link {
       timeoutMs: this.#isAway ? 0 : timeoutMs,
       onStarting: () => (this.#startingUntilMs = this.#clock.now() + STARTING_TIMEOUT_MS),
     });
-    return this.#reach.open(config, agent);
+    return open();
   }
 
   async #adopt({ socket, rest }: Stream): Promise<void> {
@@ -302,10 +304,9 @@ export class Link {
   }
 
   #expire(): void {
-    for (const [id, { since }] of this.#pending) {
+    for (const [id, { since }] of this.#pending)
       if (this.#clock.now() - since > REPEAT_TIMEOUT_MS)
         this.#fail(id, new PalaceError("TRANSPORT_CLOSED", "the broker kept going away", "run `palace logs`"));
-    }
   }
 
   #fail(id: RequestId, error: PalaceError): void {
@@ -342,11 +343,10 @@ export class Link {
   }
 
   #answerInstead(line: string, away: PalaceError): void {
-    const { config } = this.#options;
-    const agent = this.#agent;
-    const outage = this.#outage;
-    if (outage === undefined) return;
-    this.#options.onLine(outage.answerInstead(line, { agent, config, spool: outage.spool, away }));
+    if (this.#outage === undefined) return;
+    const { answerInstead, spool } = this.#outage;
+    const absence = { agent: this.#agent, revision: this.revision, config: this.#options.config, spool, away };
+    this.#options.onLine(answerInstead(line, absence));
   }
 
   #lookAgain(): void {

@@ -9,17 +9,26 @@ import { isRecord } from "../platform/is-record.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
+import { LISTS_TTL_MS, modernResult, readEnvelope } from "../protocol/modern.ts";
+import { offer } from "../protocol/offers.ts";
 import { IDEMPOTENCY_META, type RpcError } from "../protocol/spec.ts";
 import { toolsOf } from "../protocol/tools/profile.ts";
 import { toolResult } from "../protocol/tools/result.ts";
 import { findTool, type Tool } from "../protocol/tools/table.ts";
+import { type McpVersion, SERVER_NAME } from "../protocol/version.ts";
 import { isForLater, type Message, parseMessage } from "./delivery.ts";
 import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";
 
-/** The reason why there is no broker, and the spool for writes. */
-export type Absence = { agent: string; config: Config; spool: Spool; away: PalaceError };
+/** Why no broker answers, and the spool for writes. `revision`: of MCP, by the client's handshake. */
+export type Absence = {
+  agent: string;
+  revision?: McpVersion | undefined;
+  config: Config;
+  spool: Spool;
+  away: PalaceError;
+};
 
 /** Returns the answer to the request `line` in the broker's place. A write is on disk when this returns. */
 export function answerInstead(line: string, absence: Absence): string {
@@ -32,10 +41,28 @@ export function answerInstead(line: string, absence: Absence): string {
   }
 }
 
-function resultOf({ method, params = {} }: Message, line: string, { agent, config, spool, away }: Absence): object {
+function resultOf(message: Message, line: string, absence: Absence): object {
+  const { method = "", params = {} } = message;
+  const { config, revision } = absence;
+  const envelope = readEnvelope(method, params);
+  if (envelope !== undefined) {
+    if ("error" in envelope) throw new Refusal(envelope.error);
+    const result = offer(method, config.tools) ?? keptWrite(message, line, absence, true);
+    return modernResult(method, result, { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS });
+  }
   if (method === "initialize") return introduction(params["protocolVersion"], VERSION);
   if (method === "ping") return {};
-  if (method === "tools/list") return { tools: toolsOf(config.tools) };
+  if (method === "tools/list") return { tools: toolsOf(config.tools, revision) };
+  return keptWrite(message, line, absence, false);
+}
+
+/** Spools a write. Errors: `away` for every other call. */
+function keptWrite(
+  { method, params = {} }: Message,
+  line: string,
+  { agent, config, spool, away }: Absence,
+  isModern: boolean,
+): object {
   const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
   if (tool?.kind !== "write") throw away;
   const checked = checkArguments(tool, params["arguments"]);
@@ -51,17 +78,13 @@ function resultOf({ method, params = {} }: Message, line: string, { agent, confi
     params: checked.values,
     peer: { agent, door: "", uid: -1, pid: process.pid },
   });
-  if (refused !== undefined) return toolResult(tool, refused.value);
+  if (refused !== undefined) return toolResult(tool, refused.value, isModern);
   append(spool, { atMs, agent, tool: tool.fullName, key, line }, away);
   const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
-  if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` });
-  return toolResult(tool, {
-    success: true,
-    spooled: true,
-    ...(id !== undefined && { drawer_id: id }),
-    message: `${kept}; ${aboutId(tool, id)}.`,
-  });
+  if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` }, isModern);
+  const value = { success: true, spooled: true, ...(id !== undefined && { drawer_id: id }) };
+  return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
 /** Errors: those of the spool. In a sandbox that lets nothing be written there either, the sandbox is the one to name. */

@@ -56,10 +56,14 @@ export const RPC = {
   METHOD_NOT_FOUND: -32601,
   INVALID_PARAMS: -32602,
   SERVER_ERROR: -32000,
+  /** MCP 2026-07-28; −32020 (headers) and −32021 (missing client capability) are the SDK's alone. */
+  UNSUPPORTED_PROTOCOL_VERSION: -32022,
 } as const;
 
 /** Key of `params._meta` on `tools/call`: a repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
+/** Name and version of an MCP 2026-07-28 client, which has no handshake: MCP's own key, on each request. */
+export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
 /** The time of a spooled write, ms since 1970: the write is dated by it, not by its delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
 /** Set to true in `_meta` of a result that was not computed again. */
@@ -78,6 +82,9 @@ export const UNNAMED_AGENT = "mcp";
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
+
+/** MCP's own header, the negotiated revision: on a request to `/mcp`, and on the upgrade of a link that has connected again. */
+export const MCP_VERSION_HEADER = "mcp-protocol-version";
 
 /** Response header of the upgrade that carries the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";

@@ -8,7 +8,8 @@ import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { PalaceError } from "../protocol/errors.ts";
-import { IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
+import { CLIENT_INFO_META, IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
+import { negotiateMcpVersion } from "../protocol/version.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
 
 /** The time that open calls still get for their answers after the agent has closed stdin. */
@@ -78,15 +79,22 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void): void
     return;
   }
   // This message tells the broker the agent's name; the next connections give it in their handshake.
-  if (message.method === "initialize") nameAfterClient(link, message.params?.["clientInfo"]);
+  if (message.method === "initialize") {
+    nameAfterClient(link, message.params?.["clientInfo"]);
+    link.revision = negotiateMcpVersion(message.params?.["protocolVersion"]);
+  } else if (link.isUnnamed) nameAfterClient(link, metaOf(message)?.[CLIENT_INFO_META]);
   const isRequest = message.method !== undefined && id !== undefined;
   if (message.method === "tools/call" && typeof message.params === "object" && message.params !== null) {
-    const meta = message.params["_meta"];
-    message.params["_meta"] = { [IDEMPOTENCY_META]: newKey(), ...(typeof meta === "object" ? meta : undefined) };
+    message.params["_meta"] = { [IDEMPOTENCY_META]: newKey(), ...metaOf(message) };
     link.send(isRequest ? id : undefined, JSON.stringify(message));
     return;
   }
   link.send(isRequest ? id : undefined, line);
+}
+
+function metaOf({ params }: Message): Record<string, unknown> | undefined {
+  const meta = params?.["_meta"];
+  return typeof meta === "object" && meta !== null ? (meta as Record<string, unknown>) : undefined;
 }
 
 /** Requires a `link` without a name. */

@@ -75,5 +75,6 @@ test("the JSON-RPC numbers are these", () => {
     METHOD_NOT_FOUND: -32601,
     INVALID_PARAMS: -32602,
     SERVER_ERROR: -32000,
+    UNSUPPORTED_PROTOCOL_VERSION: -32022,
   });
 });

@@ -1,6 +1,8 @@
 /** What peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { PROMPTS } from "../../src/protocol/prompts.ts";
+import { RESOURCE_TEMPLATES, RESOURCES } from "../../src/protocol/resources.ts";
 import {
   AGENT_HEADER,
   type BrokerFile,
@@ -16,7 +18,14 @@ import {
   TOOLS_HEADER,
 } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
-import { MCP_VERSIONS, PROTOCOL, SERVER_NAME } from "../../src/protocol/version.ts";
+import { TOOLS } from "../../src/protocol/tools/table.ts";
+import {
+  MCP_VERSIONS,
+  type McpVersion,
+  MODERN_MCP_VERSION,
+  PROTOCOL,
+  SERVER_NAME,
+} from "../../src/protocol/version.ts";
 
 const spec = ["spec", "status"]
   .map((name) => readFileSync(new URL(`../../src/protocol/${name}.ts`, import.meta.url), "utf8"))
@@ -211,6 +220,58 @@ test("the tools that say they only read are upstream's and no others", () => {
   expect(reading).toEqual([
     ...["status", "list_wings", "list_rooms", "get_taxonomy", "get_aaak_spec", "kg_query", "kg_timeline", "kg_stats"],
     ...["search", "check_duplicate", "get_drawer", "get_drawers", "list_drawers", "diary_read"],
+  ]);
+});
+
+/** Names of the tools whose hints are these. */
+function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idempotentHint", boolean>>): string[] {
+  const asked = Object.entries({ ...hints, openWorldHint: false });
+  return toolsOf("full+outcome", "2025-11-25")
+    .filter(({ annotations }) =>
+      asked.every(([key, value]) => Object.entries(annotations ?? {}).some(([one, is]) => one === key && is === value)),
+    )
+    .map(({ name }) => name.replace("mempalace_", ""));
+}
+
+test("newer revisions hear of each tool whether it reads, removes or replaces something, or may be repeated", () => {
+  const reading = TOOLS.filter(({ kind, role }) => kind === "read" && role === "reader").map(({ name }) => name);
+  expect(hinted({ readOnlyHint: true, destructiveHint: false, idempotentHint: true })).toEqual(reading);
+  expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: true })).toEqual([
+    ...["create_tunnel", "delete_tunnel", "delete_hallway", "delete_drawer", "delete_drawers", "mine"],
+    ...["delete_by_source", "sync", "update_drawer", "delete_memory"],
+  ]);
+  expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: false })).toEqual(["update_memory"]);
+  expect(hinted({ readOnlyHint: false, destructiveHint: false, idempotentHint: true })).toEqual([
+    ...["kg_add", "kg_invalidate", "add_drawer", "hook_settings"],
+  ]);
+  expect(hinted({})).toEqual(TOOLS.map(({ name }) => name));
+});
+
+test("each revision of MCP hears the fields of a tool that it knows", () => {
+  const fieldsOf = (revision: McpVersion): string[] => Object.keys(toolsOf("full", revision)[1] ?? {});
+  expect(fieldsOf("2024-11-05")).toEqual(["name", "description", "inputSchema", "annotations"]);
+  expect(fieldsOf("2025-03-26")).toEqual(["name", "description", "inputSchema", "annotations"]);
+  expect(fieldsOf("2025-06-18")).toEqual(["name", "title", "description", "inputSchema", "annotations"]);
+  expect(toolsOf("full", "2025-11-25")).toEqual(toolsOf("full", "2025-06-18"));
+  expect(fieldsOf("2026-07-28")).toEqual([
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+  ]);
+});
+
+test("MCP 2026-07-28: its version, the addresses of resources and the names of prompts are these", () => {
+  expect(MODERN_MCP_VERSION).toBe("2026-07-28");
+  expect([...RESOURCES.map(({ uri }) => uri), ...RESOURCE_TEMPLATES.map(({ uriTemplate }) => uriTemplate)]).toEqual([
+    ...["palace://wake-up", "palace://drawer/{drawer_id}"],
+  ]);
+  const prompts = PROMPTS.map(({ name, arguments: [given] }) => [name, given?.name]);
+  expect(prompts).toEqual([
+    ["wake-up", "wing"],
+    ["remember", "what"],
   ]);
 });
 

@@ -4,9 +4,11 @@
  * engine.
  */
 import { randomUUID } from "node:crypto";
+import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
 import {
   IDEMPOTENCY_META,
   type MethodName,
@@ -16,11 +18,12 @@ import {
   WRITTEN_META,
 } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
+import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
 import { assertAllowed, roleFor } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
-import type { Peer } from "../peer.ts";
+import { nameAfter, type Peer } from "../peer.ts";
+import { asModern, asModernError, discoveredChild, isPassedOn } from "./modern.ts";
 import type { Call, RequestQueue } from "./request-queue.ts";
 import { Replays } from "./replays.ts";
 import type { Introduction, Notification } from "./session.ts";
@@ -81,7 +84,7 @@ function MINE_INSTEAD(): string {
 }
 
 /** Methods that label the metrics by their own name. */
-const METHODS = ["initialize", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
+const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
   readonly #options: ChildDispatchOptions;
@@ -116,6 +119,9 @@ export class ChildDispatch {
     }
     if (method === "initialize" && notify !== undefined) this.#listeners.set(peer.id, notify);
     const id = requestId(message["id"]);
+    const envelope = readEnvelope(method, params);
+    if (envelope !== undefined && "error" in envelope) return failure(id, envelope.error);
+    if (envelope !== undefined) nameAfter(peer, envelope.clientInfo);
     const handled = {
       peer,
       requestId: randomUUID().slice(0, 8),
@@ -123,14 +129,30 @@ export class ChildDispatch {
       startedAt: performance.now(),
     };
     try {
-      const result = await this.#answer(peer, method, { id, params, sizeBytes, notify });
+      const request = { id, params, sizeBytes, notify };
+      const result = await (envelope === undefined
+        ? this.#answer(peer, method, request)
+        : this.#answerModern(peer, method, request));
       report(this.#options, handled, undefined);
       return { jsonrpc: "2.0", id, result };
     } catch (error) {
       report(this.#options, handled, error);
-      return failure(id, toRpcError(error));
+      const told = toRpcError(error);
+      return failure(id, envelope === undefined ? told : asModernError(told));
     }
   };
+
+  /** Answers a request of MCP 2026-07-28, which the child does not speak. */
+  async #answerModern(peer: Peer, method: string, request: Request): Promise<unknown> {
+    const isDiscovery = method === "server/discover";
+    if (!isDiscovery && !isPassedOn(method))
+      throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
+    const introduction = this.#options.introduced();
+    // The call keeps its turn, as in #answer.
+    const child = introduction instanceof Promise ? await introduction : introduction;
+    const result = isDiscovery ? discoveredChild(child) : await this.#answer(peer, method, request);
+    return asModern(method, result, child);
+  }
 
   async #answer(peer: Peer, method: string, request: Request): Promise<unknown> {
     const { childPid, introduced, status, stop, tools } = this.#options;
@@ -211,7 +233,8 @@ function negotiate(asked: unknown, spoken: string): string {
 /** Removes the fields between the client and the broker; progress returns under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
-  const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...meta } = params["_meta"];
+  const { [IDEMPOTENCY_META]: _key, [WRITTEN_META]: _atMs, progressToken, ...more } = params["_meta"];
+  const meta = Object.fromEntries(Object.entries(more).filter(([key]) => !ENVELOPE_KEYS.includes(key)));
   const { _meta, ...rest } = params;
   const isAsked = notify !== undefined && requestId(progressToken) !== null;
   return {

@@ -6,11 +6,15 @@ import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../platform/log.ts";
 import { within } from "../../platform/within.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { VERSION } from "../../platform/version.ts";
+import { INSTRUCTIONS } from "../../protocol/introduction.ts";
 import { ENGINE_DEPTH_MAX } from "../../protocol/limits.ts";
+import { SERVER_NAME } from "../../protocol/version.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Health } from "../../protocol/spec.ts";
 import type { Dispatch, Engine, EngineHost, Identity, PalaceStatus } from "../engine.ts";
 import { ChildDispatch } from "./dispatch.ts";
+import { capabilitiesOf, implementationOf } from "./modern.ts";
 import { RequestQueue } from "./request-queue.ts";
 import type { Introduction } from "./session.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -110,7 +114,7 @@ class ChildEngine implements Engine {
     };
   }
 
-  identity(): Identity | undefined {
+  identity(): Identity {
     return identityOf(this.#supervisor.introduction);
   }
 
@@ -136,12 +140,20 @@ function awaited(): PromiseWithResolvers<void> {
   return waited;
 }
 
-function identityOf(introduction: Introduction | undefined): Identity | undefined {
-  if (introduction === undefined) return undefined;
-  const { serverInfo, instructions } = introduction;
+const UNKNOWN_CHILD: Identity = {
+  serverInfo: { name: SERVER_NAME, version: VERSION },
+  instructions: INSTRUCTIONS,
+  capabilities: { tools: {} },
+};
+
+function identityOf(introduction: Introduction | undefined): Identity {
+  // Every child has tools; the first one has not said more yet.
+  if (introduction === undefined) return UNKNOWN_CHILD;
+  const { instructions } = introduction;
   return {
-    serverInfo: { ...serverInfo, name: String(serverInfo["name"] ?? ""), version: String(serverInfo["version"] ?? "") },
+    serverInfo: implementationOf(introduction),
     ...(instructions !== undefined && { instructions }),
+    capabilities: capabilitiesOf(introduction),
   };
 }
 

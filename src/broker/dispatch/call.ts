@@ -43,6 +43,8 @@ export type MethodsDependencies = {
 export type Call = {
   peer: Peer;
   params: Record<string, unknown>;
+  /** The request is one of MCP 2026-07-28. */
+  isModern: boolean;
   requestId: string;
   sizeBytes: number;
   /** Aborted when the client cancels the request or it takes too long. */

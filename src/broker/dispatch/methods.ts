@@ -1,6 +1,7 @@
 /**
  * The route table: one JSON-RPC message of a peer → its answer. It serves every door and knows no sockets. MCP's
- * methods are answered as upstream does (palace.md 2.2–2.4); our own are in own-methods.ts.
+ * methods are answered as upstream does (palace.md 2.2–2.4); those of a request with MCP 2026-07-28's envelope are in
+ * modern-methods.ts, our own in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
 import { asTyped } from "../../engine/text/validate.ts";
@@ -11,13 +12,16 @@ import { VERSION } from "../../platform/version.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { type RequestId, RPC } from "../../protocol/spec.ts";
+import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
+import { type RequestId, RPC, type RpcError } from "../../protocol/spec.ts";
 import { toolsOf } from "../../protocol/tools/profile.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
+import { negotiateMcpVersion, SERVER_NAME } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
 import { failure, type Handled, report, requestId, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
+import { MODERN_METHODS } from "./modern-methods.ts";
 import { OWN_METHODS } from "./own-methods.ts";
 import { assertAllowed, roleFor, roleForTool } from "./permissions.ts";
 import { ReadTurns } from "./read-turns.ts";
@@ -26,14 +30,17 @@ import { callTool } from "./tool-call.ts";
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { peer, params }) => {
     nameAfter(peer, params["clientInfo"]);
+    peer.revision = negotiateMcpVersion(params["protocolVersion"]);
     return introduction(params["protocolVersion"], VERSION);
   },
   ping: () => ({}),
-  "tools/list": (_dependencies, { peer }) => ({ tools: toolsOf(peer.tools) }),
+  "tools/list": (_dependencies, { peer }) => ({ tools: toolsOf(peer.tools, peer.revision) }),
   "tools/call": callTool,
 };
 
 const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OWN_METHODS)]);
+const MODERN_HANDLERS = new Map<string, Handler>(Object.entries(MODERN_METHODS));
+const MODERN = { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS };
 
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
@@ -48,13 +55,11 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       if (method === "notifications/cancelled") cancel(underWay.get(peer), message["params"]);
       return undefined;
     }
-    const handler = HANDLERS.get(method);
-    if (handler === undefined) {
-      // A response or an unknown notification gets no answer.
-      if (message["id"] === undefined) return undefined;
-      return failure(id, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${nameOrType(message["method"])}` });
-    }
     const params = isRecord(message["params"]) ? message["params"] : {};
+    const found = handlerFor(peer, message, method, params);
+    // A response or an unknown notification gets no answer.
+    if ("error" in found) return message["id"] === undefined ? undefined : failure(id, found.error);
+    const { handler, isModern } = found;
     const controller = new AbortController();
     const mine = underWay.get(peer) ?? new Map<RequestId, AbortController>();
     underWay.set(peer, mine);
@@ -63,7 +68,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
     const timeoutMs = tool?.timeoutMs ?? REQUEST_TIMEOUT_MS;
     const timer = setTimeout(() => controller.abort(tooLate(method, timeoutMs)), timeoutMs);
     const call: Call = {
-      ...{ peer, params, sizeBytes, notify, turns },
+      ...{ peer, params, isModern, sizeBytes, notify, turns },
       requestId: randomUUID().slice(0, 8),
       signal: controller.signal,
       earlierWrites: writes.get(peer),
@@ -80,7 +85,7 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
         );
       const result = await unlessAborted(answering, controller.signal, isWriting);
       report(dependencies, handled, undefined);
-      return { jsonrpc: "2.0", id, result };
+      return { jsonrpc: "2.0", id, result: isModern ? modernResult(method, result, MODERN) : result };
     } catch (error) {
       report(dependencies, handled, error);
       // By MCP a cancelled request gets no answer.
@@ -91,6 +96,22 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       if (id !== null && mine.get(id) === controller) mine.delete(id);
     }
   };
+}
+
+/** Finds the handler in the table of the request's own MCP revision. */
+function handlerFor(
+  peer: Peer,
+  message: Record<string, unknown>,
+  method: string,
+  params: Record<string, unknown>,
+): { handler: Handler; isModern: boolean } | { error: RpcError } {
+  const envelope = readEnvelope(method, params);
+  if (envelope !== undefined && "error" in envelope) return envelope;
+  const isModern = envelope !== undefined;
+  if (isModern) nameAfter(peer, envelope.clientInfo);
+  const handler = (isModern ? MODERN_HANDLERS : HANDLERS).get(method);
+  if (handler !== undefined) return { handler, isModern };
+  return { error: { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${nameOrType(message["method"])}` } };
 }
 
 /** The client cancelled its request. */

@@ -35,13 +35,15 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (typeof name !== "string" || (given !== undefined && given !== null && !isRecord(given)))
     throw refuse("'name' must be a string and 'arguments' an object");
   const tool = findTool(name);
-  if (tool === undefined) throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown tool: ${cut(name)}` });
+  // MCP 2026-07-28 asks for this number; MemPalace answers older clients with the other one.
+  const unknown = call.isModern ? RPC.INVALID_PARAMS : RPC.METHOD_NOT_FOUND;
+  if (tool === undefined) throw new RpcFailure({ code: unknown, message: `Unknown tool: ${cut(name)}` });
   const checked = checkArguments(tool, given);
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
   const masked = tool.isMasked ? redactAnswer(value, dependencies.redact) : value;
-  const result = toolResult(tool, bounded(masked));
+  const result = toolResult(tool, bounded(masked), call.isModern);
   return replayed ? { ...result, _meta: { [REPLAYED_META]: true } } : result;
 }
 

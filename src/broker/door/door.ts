@@ -9,10 +9,10 @@ import type { PeerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
 import { agentName } from "../../protocol/agent-name.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../../protocol/proof.ts";
-import { AGENT_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";
+import { AGENT_HEADER, MCP_VERSION_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
-import { type Peer, toolProfile } from "../peer.ts";
+import { mcpRevision, type Peer, toolProfile } from "../peer.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
@@ -144,6 +144,7 @@ export class OpenDoor {
     const { at } = this.#options;
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const tools = toolProfile(request.headers[TOOLS_HEADER] ?? queryOf(request).get("tools"));
+    const asked = { tools, revision: mcpRevision(request.headers[MCP_VERSION_HEADER]) };
     const id = this.#peerId(request.socket);
     const reading = (): ReturnType<NonNullable<Peer["reading"]>> => this.#reading(request.socket);
     if (at.kind === "unix") {
@@ -153,7 +154,7 @@ export class OpenDoor {
       const isOwner = at.name === "unix" && (claimed.startsWith("palace ") || pathOf(request) === "/health");
       const full = this.#places.admit(request.socket, { key: `${uid} ${pid}`, name: `process ${pid}`, isOwner });
       if (full !== undefined) return full;
-      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, uid, pid, tools, reading };
+      const peer: Peer = { id, agent: claimed, door: at.name, role: at.role, uid, pid, ...asked, reading };
       return { peer, headers: {}, tokenId: undefined };
     }
     const admission = at.guard.admit(request, pathOf(request));
@@ -164,7 +165,7 @@ export class OpenDoor {
     const { id: tokenId, name, role } = admission.token;
     const full = this.#places.admit(request.socket, { key: tokenId, name: `the token ${name}`, isOwner: false });
     if (full !== undefined) return full;
-    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, tools, reading };
+    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, ...asked, reading };
     return { peer, headers: admission.headers, tokenId };
   }
 

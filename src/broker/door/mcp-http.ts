@@ -10,14 +10,20 @@ import { VERSION } from "../../platform/version.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../../protocol/spec.ts";
 import { INSTRUCTIONS } from "../../protocol/introduction.ts";
+import { CAPABILITIES, type Capabilities, LISTS_TTL_MS } from "../../protocol/modern.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";
 import type { Dispatch, Identity } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { readBody, type RefusedBody } from "./body.ts";
 import type { Held } from "./held.ts";
 
-/** The server's name and version in `initialize`. */
-const OUR_IDENTITY: Identity = { serverInfo: { name: SERVER_NAME, version: VERSION }, instructions: INSTRUCTIONS };
+const OUR_IDENTITY: Identity = {
+  serverInfo: { name: SERVER_NAME, version: VERSION },
+  instructions: INSTRUCTIONS,
+  capabilities: CAPABILITIES,
+};
+/** Capabilities in the handshake of older clients. */
+const OLDER_CAPABILITIES: Capabilities = { tools: {} };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
@@ -34,6 +40,13 @@ class WireError extends Error {
 
 /** Methods that the SDK answers or refuses itself; it cannot even build a request of others. */
 const METHODS = ["POST", "GET", "DELETE"];
+/** Capability → its requests. */
+const METHODS_OF = {
+  tools: ["tools/list", "tools/call"],
+  resources: ["resources/list", "resources/templates/list", "resources/read"],
+  prompts: ["prompts/list", "prompts/get"],
+  completions: ["completion/complete"],
+} as const;
 const ONE_MESSAGE = "send one JSON-RPC message a request";
 
 export function createMcpHttp(
@@ -53,7 +66,11 @@ export function createMcpHttp(
     request.headers.host = "localhost";
     const header = request.headers[IDEMPOTENCY_HEADER];
     const handler = createMcpHandler(
-      () => createServer(dispatch, peer, identity?.() ?? OUR_IDENTITY, typeof header === "string" ? header : undefined),
+      ({ era }) => {
+        const { capabilities, ...known } = identity?.() ?? OUR_IDENTITY;
+        const described = { ...known, capabilities: era === "modern" ? capabilities : OLDER_CAPABILITIES };
+        return createServer(dispatch, peer, described, typeof header === "string" ? header : undefined);
+      },
       {
         maxRequestBodySize: FRAME_SIZE_MAX_BYTES,
         keepAliveMs: 0,
@@ -86,10 +103,11 @@ function refuse(response: ServerResponse, { status, error }: RefusedBody): void 
 }
 
 function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: string | undefined): Server {
-  const { serverInfo, instructions } = identity;
+  const { serverInfo, instructions, capabilities } = identity;
   const server = new Server(serverInfo, {
-    capabilities: { tools: {} },
+    capabilities,
     ...(instructions !== undefined && { instructions }),
+    cacheHints: { "server/discover": { ttlMs: LISTS_TTL_MS, cacheScope: "private" } },
   });
   const forward = async (method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer = await dispatch(peer, { jsonrpc: "2.0", id: 0, method, params }, JSON.stringify(params).length);
@@ -97,11 +115,16 @@ function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, key: s
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  server.setRequestHandler("tools/list", (request) => forward("tools/list", request.params ?? {}) as never);
-  server.setRequestHandler("tools/call", (request) => {
-    const { name, arguments: given, _meta } = request.params;
-    const meta = key === undefined ? _meta : { [IDEMPOTENCY_META]: key, ..._meta };
-    return forward("tools/call", { name, arguments: given, ...(meta !== undefined && { _meta: meta }) }) as never;
-  });
+  for (const [capability, methods] of Object.entries(METHODS_OF)) {
+    if (!Object.hasOwn(capabilities, capability)) continue;
+    for (const method of methods)
+      server.setRequestHandler(method, ({ params }, { mcpReq: { envelope } }) => {
+        const { _meta, ...rest } = (params ?? {}) as { _meta?: object };
+        // The SDK has taken the envelope out; the route table reads it as from a stream.
+        const named = method === "tools/call" && key !== undefined ? { [IDEMPOTENCY_META]: key } : undefined;
+        const meta = { ...envelope, ...named, ..._meta };
+        return forward(method, { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) }) as never;
+      });
+  }
   return server;
 }

@@ -1,16 +1,21 @@
 /**
  * The tools that a client is told of, as MCP lists them: MemPalace's, all or the few that a small model can keep in mind, or those
- * of memory that learns from outcomes. Only the list differs: every tool can be called by its name whatever the profile. Pure.
+ * of memory that learns from outcomes. Only the list differs: every tool can be called by its name whatever the profile. The
+ * list has the fields that the client's MCP revision knows. Pure.
  */
 import type { ToolProfile } from "../spec.ts";
+import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
+import { ANNOUNCED, type Hints, outputSchema } from "./announced.ts";
 import type { Properties } from "./row.ts";
-import { type Tool, TOOLS } from "./table.ts";
+import { findTool, type Tool, TOOLS } from "./table.ts";
 
 export type ListedTool = {
   name: string;
+  title?: string;
   description: string;
   inputSchema: { type: "object"; properties: Properties; required?: readonly string[] };
-  annotations?: { readOnlyHint: true };
+  outputSchema?: ReturnType<typeof outputSchema>;
+  annotations?: { readOnlyHint: true } | Hints;
 };
 
 const FULL = listedOf("palace");
@@ -23,8 +28,27 @@ const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
   ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
-export function toolsOf(profile: ToolProfile): readonly ListedTool[] {
-  return BY_PROFILE[profile];
+/** `revision` undefined: as the oldest. */
+export function toolsOf(profile: ToolProfile, revision: McpVersion = "2024-11-05"): readonly ListedTool[] {
+  if (revision === "2024-11-05") return BY_PROFILE[profile];
+  return BY_PROFILE[profile].map((tool) => announced(tool, revision));
+}
+
+/** Revisions are dates: hints are known since 2025-03-26, titles since 2025-06-18. */
+function announced(tool: ListedTool, revision: McpVersion): ListedTool {
+  const row = findTool(tool.name);
+  if (row === undefined) return tool;
+  const [title, annotations, output] = ANNOUNCED[row.name];
+  const { name, description, inputSchema } = tool;
+  return {
+    name,
+    ...(revision >= "2025-06-18" && { title }),
+    description,
+    inputSchema,
+    // Only a client that gets every answer as a value, too, may be promised its shape.
+    ...(revision === MODERN_MCP_VERSION && output !== undefined && { outputSchema: outputSchema(output) }),
+    annotations,
+  };
 }
 
 function listedOf(surface: Tool["surface"]): readonly ListedTool[] {

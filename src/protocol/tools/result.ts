@@ -1,14 +1,18 @@
 /** How a tool's value becomes MCP's result: MemPalace answers in JSON, the memory of outcomes in sentences. Pure. */
 import type { Tool } from "./table.ts";
 
-export type ToolResult = { content: { type: "text"; text: string }[]; isError?: true };
+export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
 
-/** `value`: of the outcome surface, `{ text, isError?, notice? }`. */
-export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown): ToolResult {
+/**
+ * `value`: of the outcome surface, `{ text, isError?, notice? }`. `isModern`: the value is given as it is, too, which older clients
+ * do not ask for: they have always got the text alone.
+ */
+export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, isModern: boolean): ToolResult {
   if (surface === "outcome") {
     const { text, isError, notice } = value as { text: string; isError?: true; notice?: string };
     const told = notice === undefined ? text : `${text}\n\n${notice}`;
     return { content: [{ type: "text", text: told }], ...(isError && { isError }) };
   }
-  return { content: [{ type: "text", text: JSON.stringify(value, null, 2) }] };
+  const content = [{ type: "text" as const, text: JSON.stringify(value, null, 2) }];
+  return { content, ...(isModern && { structuredContent: value }) };
 }

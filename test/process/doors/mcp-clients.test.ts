@@ -72,24 +72,35 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
   return { url, [Symbol.asyncDispose]: async () => void server.close() };
 }
 
-const CLIENTS = { "SDK v1": ClientV1, "SDK v2": ClientV2 };
-const HTTP = { "SDK v1": HttpV1, "SDK v2": HttpV2 };
-const STDIO = { "SDK v1": StdioV1, "SDK v2": StdioV2 };
-const GENERATIONS = ["SDK v1", "SDK v2"] as const;
+const HTTP = { v1: HttpV1, v2: HttpV2 };
+const STDIO = { v1: StdioV1, v2: StdioV2 };
+const MODERN = "2026-07-28";
+/** Client → its SDK, the era that it asks for, and the revision it ends with. */
+const CLIENTS = {
+  "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
+  "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },
+  "SDK v2, asking first": { sdk: "v2", make: () => negotiating("auto"), revision: MODERN },
+  "SDK v2, 2026-07-28 alone": { sdk: "v2", make: () => negotiating({ pin: MODERN }), revision: MODERN },
+} as const;
 
-describe.each(GENERATIONS)("%s", (generation) => {
+const negotiating = (mode: "auto" | { pin: string }): ClientV2 => new ClientV2(info, { versionNegotiation: { mode } });
+
+describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("%s", (generation) => {
+  const { sdk, make, revision } = CLIENTS[generation];
+
   it.each(["stdio", "socket", "HTTP"])("lists and calls the tools over %s", async (way) => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
     const open: Record<string, Open> = {
-      stdio: (own) => new STDIO[generation](shimCommand(own)) as unknown as Transport,
+      stdio: (own) => new STDIO[sdk](shimCommand(own)) as unknown as Transport,
       socket: socketTransport,
-      HTTP: () => new HTTP[generation](port.url) as unknown as Transport,
+      HTTP: () => new HTTP[sdk](port.url) as unknown as Transport,
     };
-    const client = new CLIENTS[generation](info) as ClientV2;
+    const client = make();
     await client.connect((await open[way]?.(palace)) as Transport);
     expect(client.getServerVersion()?.name).toBe("mempalace");
+    if (revision !== undefined) expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     const { tools } = await client.listTools();
     expect(tools.map((tool) => tool.name)).toEqual(toolsOf("full").map((tool) => tool.name));
     const call = (name: string, values: Record<string, unknown>) =>

@@ -1,0 +1,66 @@
+/**
+ * A child as clients of MCP 2026-07-28 see it: the child itself speaks an older revision, and the broker says the rest. Pure; used
+ * by dispatch.ts and engine.ts.
+ */
+import { isRecord } from "../../platform/is-record.ts";
+import {
+  type Capabilities,
+  discovered,
+  type Implementation,
+  LISTS_TTL_MS,
+  modernResult,
+} from "../../protocol/modern.ts";
+import { type RpcError, RPC } from "../../protocol/spec.ts";
+import type { Introduction } from "./session.ts";
+
+/** Requests of that revision that a child may answer → the capability that it must have told. */
+const PASSED_ON: Readonly<Record<string, string>> = {
+  "tools/list": "tools",
+  "tools/call": "tools",
+  "resources/list": "resources",
+  "resources/templates/list": "resources",
+  "resources/read": "resources",
+  "prompts/list": "prompts",
+  "prompts/get": "prompts",
+  "completion/complete": "completions",
+};
+const RESOURCE_NOT_FOUND = -32002;
+
+export function isPassedOn(method: string): boolean {
+  return Object.hasOwn(PASSED_ON, method);
+}
+
+/** Without the bits that promise notifications: those of a child go to clients of older revisions alone. */
+export function capabilitiesOf({ capabilities }: Introduction): Capabilities {
+  const told = new Set(Object.values(PASSED_ON).filter((name) => isRecord(capabilities[name])));
+  return Object.fromEntries([...told].map((name) => [name, {}]));
+}
+
+export function implementationOf({ serverInfo }: Introduction): Implementation {
+  return { ...serverInfo, name: String(serverInfo["name"] ?? ""), version: String(serverInfo["version"] ?? "") };
+}
+
+export function discoveredChild(child: Introduction): Record<string, unknown> {
+  return discovered(capabilitiesOf(child), child.instructions);
+}
+
+/** Clients must not keep a child's lists: the child may change them at any time, and sends them no notice. */
+export function asModern(method: string, result: unknown, child: Introduction): Record<string, unknown> {
+  const ttlMs = method === "server/discover" ? LISTS_TTL_MS : 0;
+  return modernResult(method, withoutExecution(result), { serverInfo: implementationOf(child), ttlMs });
+}
+
+/** The revision has no such field of a tool. */
+function withoutExecution(result: unknown): unknown {
+  if (!isRecord(result) || !Array.isArray(result["tools"])) return result;
+  const tools = result["tools"].map((tool: unknown) => {
+    if (!isRecord(tool)) return tool;
+    const { execution: _execution, ...rest } = tool;
+    return rest;
+  });
+  return { ...result, tools };
+}
+
+export function asModernError(error: RpcError): RpcError {
+  return error.code === RESOURCE_NOT_FOUND ? { ...error, code: RPC.INVALID_PARAMS } : error;
+}

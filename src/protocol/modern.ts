@@ -1,0 +1,103 @@
+/**
+ * MCP 2026-07-28, which has no handshake: the envelope of a request in `params._meta`, the answer to `server/discover`, and the
+ * fields that every result carries. Streams, the shim without a broker and a child's answers use it; over HTTP the SDK checks the
+ * envelope first. Pure.
+ */
+import { CLIENT_INFO_META, RPC, type RpcError } from "./spec.ts";
+import { MODERN_MCP_VERSION } from "./version.ts";
+
+export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
+export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
+/** Keys between a client and this server; a server behind it never sees them. */
+export const ENVELOPE_KEYS: readonly string[] = [VERSION_META, CLIENT_INFO_META, CAPABILITIES_META, LOG_LEVEL_META];
+
+/** How long a client may keep the lists of this server, ms: they change with its version alone. */
+export const LISTS_TTL_MS = 300_000;
+/** Methods whose results a client may keep → whether they are such a list. */
+const CACHEABLE: Readonly<Record<string, boolean>> = {
+  "server/discover": true,
+  "tools/list": true,
+  "prompts/list": true,
+  "resources/list": true,
+  "resources/templates/list": true,
+  "resources/read": false,
+};
+
+export type Implementation = { name: string; version: string } & Record<string, unknown>;
+export type Capabilities = Readonly<Record<string, object>>;
+export const CAPABILITIES: Capabilities = { tools: {}, resources: {}, prompts: {} };
+/** The client, by a valid envelope. */
+export type Envelope = { clientInfo: unknown };
+
+/**
+ * Reads the envelope of a request: undefined for a request of an older revision, an error for one that is malformed or names a
+ * version that is not spoken here. `initialize` with a malformed envelope is the older handshake.
+ */
+export function readEnvelope(
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): Envelope | { error: RpcError } | undefined {
+  const meta = params["_meta"];
+  if (!isObject(meta) || !Object.hasOwn(meta, VERSION_META)) return undefined;
+  const issue = issueOf(meta);
+  if (issue !== undefined) {
+    if (method === "initialize") return undefined;
+    const message = `Invalid _meta envelope for protocol revision ${MODERN_MCP_VERSION}: ${issue.key}: ${issue.problem}`;
+    return { error: { code: RPC.INVALID_PARAMS, message, data: { envelope: issue } } };
+  }
+  const requested = String(meta[VERSION_META]).slice(0, VERSION_SHOWN_MAX);
+  if (requested === MODERN_MCP_VERSION) return { clientInfo: meta[CLIENT_INFO_META] };
+  return {
+    error: {
+      code: RPC.UNSUPPORTED_PROTOCOL_VERSION,
+      message: `Unsupported protocol version: ${requested}`,
+      data: { supported: [MODERN_MCP_VERSION], requested },
+    },
+  };
+}
+
+const VERSION_SHOWN_MAX = 100;
+
+function issueOf(meta: Record<string, unknown>): { key: string; problem: string } | undefined {
+  if (typeof meta[VERSION_META] !== "string") return { key: VERSION_META, problem: "expected a string" };
+  const capabilities = meta[CAPABILITIES_META];
+  if (capabilities === undefined) return { key: CAPABILITIES_META, problem: "missing" };
+  if (!isObject(capabilities)) return { key: CAPABILITIES_META, problem: "expected an object" };
+  const client = meta[CLIENT_INFO_META];
+  if (client === undefined) return undefined;
+  const isNamed = isObject(client) && typeof client["name"] === "string" && typeof client["version"] === "string";
+  return isNamed ? undefined : { key: CLIENT_INFO_META, problem: "expected an object with name and version" };
+}
+
+/** The answer to `server/discover`. */
+export function discovered(capabilities: Capabilities, instructions: string | undefined): Record<string, unknown> {
+  return {
+    supportedVersions: [MODERN_MCP_VERSION],
+    capabilities,
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+/** Adds the fields that the revision asks of each result. `ttlMs`: how long lists may be kept. */
+export function modernResult(
+  method: string,
+  result: unknown,
+  { serverInfo, ttlMs }: { serverInfo: Implementation; ttlMs: number },
+): Record<string, unknown> {
+  const said = isObject(result) ? result : {};
+  const meta = isObject(said["_meta"]) ? said["_meta"] : {};
+  const isList = Object.hasOwn(CACHEABLE, method) ? CACHEABLE[method] : undefined;
+  return {
+    ...said,
+    resultType: said["resultType"] ?? "complete",
+    // Private: the tools depend on the profile that the client asked for, the rest is the user's memory.
+    ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
+    _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

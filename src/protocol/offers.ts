@@ -1,0 +1,26 @@
+/**
+ * Answers to an MCP 2026-07-28 client that need no open palace: the server's description, its lists of tools, resources and
+ * prompts. The broker gives them; in an outage the shim does. Pure.
+ */
+import { INSTRUCTIONS } from "./introduction.ts";
+import { CAPABILITIES, discovered } from "./modern.ts";
+import { PROMPTS } from "./prompts.ts";
+import { RESOURCE_TEMPLATES, RESOURCES } from "./resources.ts";
+import type { ToolProfile } from "./spec.ts";
+import { toolsOf } from "./tools/profile.ts";
+import { MODERN_MCP_VERSION } from "./version.ts";
+
+const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, unknown>>> = {
+  "server/discover": () => discovered(CAPABILITIES, INSTRUCTIONS),
+  "tools/list": (profile) => ({ tools: toolsOf(profile, MODERN_MCP_VERSION) }),
+  "resources/list": () => ({ resources: RESOURCES }),
+  "resources/templates/list": () => ({ resourceTemplates: RESOURCE_TEMPLATES }),
+  "prompts/list": () => ({ prompts: PROMPTS }),
+};
+
+export const OFFERED: readonly string[] = Object.keys(OFFERS);
+
+/** Undefined for a method that asks for more than what is offered. */
+export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
+  return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
+}

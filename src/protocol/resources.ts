@@ -1,0 +1,33 @@
+/** Lists the resources for clients of MCP 2026-07-28: the wake-up text, and each drawer by its id. Data and addresses. */
+export const WAKE_UP_URI = "palace://wake-up";
+const DRAWER_URI = "palace://drawer/";
+
+export const RESOURCES = [
+  {
+    uri: WAKE_UP_URI,
+    name: "wake-up",
+    title: "Wake-up",
+    description: "The beginning of the memory: what was filed lately, for the start of a session",
+    mimeType: "text/plain",
+  },
+];
+
+export const RESOURCE_TEMPLATES = [
+  {
+    uriTemplate: `${DRAWER_URI}{drawer_id}`,
+    name: "drawer",
+    title: "Drawer",
+    description: "The text of one drawer, as it was filed; search results and lists name its id",
+    mimeType: "text/plain",
+  },
+];
+
+/** Returns the drawer's id in a resource's address; undefined for any other address. */
+export function drawerIdIn(uri: string): string | undefined {
+  if (!uri.startsWith(DRAWER_URI) || uri.length === DRAWER_URI.length) return undefined;
+  try {
+    return decodeURIComponent(uri.slice(DRAWER_URI.length));
+  } catch {
+    return undefined;
+  }
+}

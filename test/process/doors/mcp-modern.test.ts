@@ -1,0 +1,211 @@
+/**
+ * MCP 2026-07-28 at every door: no handshake, the client's version in each request, what each result carries, errors by their own
+ * numbers, resources and prompts, titles and hints of tools. The official client is in mcp-clients.test.ts; what tools answer is in
+ * mcp-structured.test.ts.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VERSION } from "../../../src/platform/version.ts";
+import { INSTRUCTIONS } from "../../../src/protocol/introduction.ts";
+import { toolsOf } from "../../../src/protocol/tools/profile.ts";
+import { callOf, createSmallPalace } from "../../helpers/child-engine.ts";
+import { DOOR_NAMES, DOORS, messageIn, type RawDoor } from "../../helpers/mcp-doors.ts";
+import { ask, ENVELOPE, headersOf, modern, type Said, VERSION_META } from "../../helpers/mcp-modern.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
+
+const LISTS = ["server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+const SERVER = { name: "mempalace", version: VERSION };
+
+const call = (door: RawDoor, name: string, values: Record<string, unknown> = {}): Promise<Said> =>
+  ask(door, "tools/call", { name: `mempalace_${name}`, arguments: values });
+
+describe.each(DOOR_NAMES)("over %s", (name) => {
+  let palace: TestPalace;
+  let door: RawDoor;
+  beforeAll(async () => {
+    palace = createTestPalace();
+    await palace.startBroker();
+    door = await DOORS[name](palace);
+  });
+  afterAll(async () => {
+    await door[Symbol.asyncDispose]();
+    await palace[Symbol.asyncDispose]();
+  });
+
+  test("a client discovers the server without a handshake", async () => {
+    const { result } = await ask(door, "server/discover");
+    expect(result).toEqual({
+      supportedVersions: ["2026-07-28"],
+      capabilities: { tools: {}, resources: {}, prompts: {} },
+      instructions: INSTRUCTIONS,
+      resultType: "complete",
+      ttlMs: 300_000,
+      cacheScope: "private",
+      _meta: { "io.modelcontextprotocol/serverInfo": SERVER },
+    });
+  });
+
+  test("every list has its type, says how long it may be kept, and is in the same order each time", async () => {
+    for (const method of LISTS) {
+      const { result } = await ask(door, method);
+      expect(result, method).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
+      expect(JSON.stringify((await ask(door, method)).result), method).toBe(JSON.stringify(result));
+    }
+    const { result } = await ask(door, "tools/list");
+    expect(result?.["tools"]).toEqual(toolsOf("full", "2026-07-28"));
+  });
+
+  test("a version that is not spoken here is refused as such, whatever the method", async () => {
+    for (const method of ["server/discover", "tools/list", "nobody/knows"]) {
+      const { error } = await ask(door, method, {}, { ...ENVELOPE, [VERSION_META]: "2031-01-01" });
+      expect(error, method).toEqual({
+        code: -32022,
+        message: "Unsupported protocol version: 2031-01-01",
+        data: { supported: ["2026-07-28"], requested: "2031-01-01" },
+      });
+    }
+  });
+
+  test("an envelope that lacks something is refused by the name of the key", async () => {
+    const key = "io.modelcontextprotocol/clientCapabilities";
+    const { error } = await ask(door, "tools/list", {}, { [VERSION_META]: "2026-07-28" });
+    expect(error).toMatchObject({ code: -32602, data: { envelope: { key, problem: "missing" } } });
+    expect(error?.message).toBe(`Invalid _meta envelope for protocol revision 2026-07-28: ${key}: missing`);
+    const unnamed = { ...ENVELOPE, "io.modelcontextprotocol/clientInfo": { version: "1" } };
+    expect((await ask(door, "tools/list", {}, unnamed)).error).toMatchObject({ code: -32602 });
+  });
+
+  test("the handshake, ping and methods that nobody knows are not of this revision", async () => {
+    for (const method of ["initialize", "ping", "nobody/knows", "palace.status"])
+      expect((await ask(door, method)).error, method).toMatchObject({ code: -32601 });
+    expect((await call(door, "nope")).error).toMatchObject({ code: -32602, message: "Unknown tool: mempalace_nope" });
+  });
+
+  test("the same connection serves both eras", async () => {
+    const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "older", version: "1" } };
+    const { result } = messageIn(await door.say({ id: 1, method: "initialize", params: initialize }));
+    expect(result).toMatchObject({ protocolVersion: "2025-06-18", capabilities: { tools: {} } });
+    expect(result).not.toHaveProperty("resultType");
+    const headers = { "mcp-protocol-version": "2025-06-18" };
+    const older = messageIn(await door.say({ id: 2, method: "tools/list" }, headers));
+    expect(older.result).toEqual({ tools: toolsOf("full", "2025-06-18") });
+    expect((await ask(door, "tools/list")).result?.["tools"]).toEqual(toolsOf("full", "2026-07-28"));
+  });
+
+  test("the wake-up text and each drawer are resources", async () => {
+    const content = `a drawer read over ${name}: key AKIAABCDEFGHIJKLMNOP`;
+    const added = await call(door, "add_drawer", { wing: "w", room: "r", content });
+    const id = (added.result?.["structuredContent"] as { drawer_id: string }).drawer_id;
+    const read = async (uri: string): Promise<Said> => ask(door, "resources/read", { uri });
+    const drawer = (await read(`palace://drawer/${id}`)).result;
+    expect(drawer).toMatchObject({ resultType: "complete", ttlMs: 0, cacheScope: "private" });
+    expect(drawer?.["contents"]).toEqual([
+      {
+        uri: `palace://drawer/${id}`,
+        mimeType: "text/plain",
+        // Masked, as the tools' answers are.
+        text: expect.stringMatching(/^a drawer read over \w+: key \[redacted: aws access key/) as string,
+      },
+    ]);
+    const woken = (await read("palace://wake-up")).result?.["contents"] as { text: string }[];
+    expect(woken[0]?.text).toContain(`a drawer read over ${name}`);
+    for (const uri of ["palace://drawer/nope", "palace://drawer/%zz", "palace://drawer/", "file:///etc/passwd"])
+      expect((await read(uri)).error, uri).toEqual({
+        code: -32602,
+        message: `Resource not found: ${uri}`,
+        data: { uri },
+      });
+  });
+
+  test("two prompts: begin with the memory, and file what is to stay", async () => {
+    await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
+    const get = (prompt: string, values: object = {}): Promise<Said> =>
+      ask(door, "prompts/get", { name: prompt, arguments: values });
+    const textOf = ({ result }: Said): string =>
+      (result?.["messages"] as { content: { text: string } }[])[0]?.content.text ?? "";
+    const listed = (await ask(door, "prompts/list")).result?.["prompts"] as { name: string }[];
+    expect(listed.map((prompt) => prompt.name)).toEqual(["wake-up", "remember"]);
+    expect(textOf(await get("wake-up"))).toContain("told by the prompt");
+    expect(textOf(await get("wake-up", { wing: "nobody's" }))).not.toContain("told by the prompt");
+    expect(textOf(await get("remember"))).toContain("mempalace_diary_write");
+    expect(textOf(await get("remember", { what: "the key is under the mat" }))).toContain("the key is under the mat");
+    expect((await get("nope")).error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("nope") as string,
+    });
+    expect((await ask(door, "prompts/get", { name: "wake-up" })).result).toMatchObject({ resultType: "complete" });
+  });
+});
+
+test("over HTTP, headers that contradict the message are refused", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using door = await DOORS.HTTP(palace);
+  const message = modern("tools/list");
+  const wrong = { ...headersOf(message), "mcp-method": "tools/call" };
+  const answer = await door.say(message, wrong);
+  expect(answer).toMatch(/^400 /);
+  expect(messageIn(answer).error).toMatchObject({ code: -32020 });
+});
+
+test("a client of an older revision keeps its titles and hints when the broker starts again", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  await using shim = await palace.shim();
+  const before = await shim.request("tools/list", {});
+  expect(before).toEqual({ tools: toolsOf("full", "2025-06-18") });
+  broker.kill("SIGKILL");
+  await exitOf(broker);
+  expect(await shim.request("tools/list", {})).toEqual(before);
+});
+
+test("without a broker the shim says the same, keeps writes, and tells why it cannot read", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using stream = await DOORS.stream(palace);
+  await using alone = await DOORS.stdio(palace, { MEMPALACE_BROKER: "unix:/nowhere/palace.sock" });
+  for (const method of LISTS) expect(await ask(alone, method), method).toEqual(await ask(stream, method));
+  const kept = await call(alone, "add_drawer", { wing: "w", room: "r", content: "kept for later" });
+  expect(kept.result).toMatchObject({ resultType: "complete", structuredContent: { success: true, spooled: true } });
+  for (const refused of [await call(alone, "status"), await ask(alone, "resources/read", { uri: "palace://wake-up" })])
+    expect(refused.error?.code).toBe(-32000);
+  const unspoken = { ...ENVELOPE, [VERSION_META]: "2031-01-01" };
+  expect((await ask(alone, "server/discover", {}, unspoken)).error).toMatchObject({ code: -32022 });
+});
+
+test("a client names itself in its requests, and the memory knows who wrote", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  await using door = await DOORS.stdio(palace);
+  await call(door, "add_drawer", { wing: "w", room: "r", content: "by a modern client" });
+  const client = await palace.client();
+  const { entries } = await client.call("memory.audit", { limit: 10 });
+  client.close();
+  expect(entries.map(({ agent }) => agent)).toContain("modern");
+});
+
+describe("another server as the broker's child, which speaks an older revision", () => {
+  test.each(["stream", "HTTP"] as const)("answers a client of 2026-07-28 over %s", async (name) => {
+    await using palace = createSmallPalace();
+    await palace.startBroker();
+    await palace.report();
+    await using door = await DOORS[name](palace);
+    const { result } = await ask(door, "server/discover");
+    expect(result).toMatchObject({
+      supportedVersions: ["2026-07-28"],
+      capabilities: { tools: {} },
+      instructions: "be small",
+    });
+    expect(result?.["_meta"]).toEqual({ "io.modelcontextprotocol/serverInfo": { name: "small", version: "1.2.3" } });
+    expect((await ask(door, "tools/list")).result).toMatchObject({
+      resultType: "complete",
+      ttlMs: 0,
+      cacheScope: "private",
+    });
+    const called = await ask(door, "tools/call", { ...callOf("add", { text: "modern" }).params });
+    expect(called.result).toMatchObject({ resultType: "complete" });
+    expect(palace.calls().some((line) => line.startsWith("add modern"))).toBe(true);
+    expect((await ask(door, "resources/list")).error).toBeDefined();
+    const unspoken = { ...ENVELOPE, [VERSION_META]: "2031-01-01" };
+    expect((await ask(door, "tools/list", {}, unspoken)).error).toMatchObject({ code: -32022 });
+  });
+});
