@@ -1,4 +1,4 @@
-/** What peers of another version rely on: method names, tools and their parameters, broker.json. See README.md. */
+/** Peers of another version rely on these: method names, tools and their parameters, broker.json. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { PROMPTS } from "../../src/protocol/prompts.ts";

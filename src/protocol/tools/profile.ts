@@ -1,7 +1,7 @@
 /**
- * The tools that a client is told of, as MCP lists them: MemPalace's, all or the few that a small model can keep in mind, or those
- * of memory that learns from outcomes. Only the list differs: every tool can be called by its name whatever the profile. The
- * list has the fields that the client's MCP revision knows. Pure.
+ * Lists the tools for a client: MemPalace's, all or the few that a small model can keep in mind, or those of memory that learns
+ * from outcomes. Only the list differs: every tool can be called by its name whatever the profile. The list has the fields that
+ * the client's MCP revision knows. Pure.
  */
 import type { ToolProfile } from "../spec.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";

@@ -1,6 +1,6 @@
 /**
- * MCP 2026-07-28 at every door: no handshake, the client's version in each request, what each result carries, errors by their own
- * numbers, resources and prompts, titles and hints of tools. The official client is in mcp-clients.test.ts; what tools answer is in
+ * MCP 2026-07-28 at every door: the client's version in each request, the fields of each result, error numbers, resources and
+ * prompts, titles and hints of tools. The official client is in mcp-clients.test.ts, the tools' answers are in
  * mcp-structured.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -74,7 +74,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect((await ask(door, "tools/list", {}, unnamed)).error).toMatchObject({ code: -32602 });
   });
 
-  test("the handshake, ping and methods that nobody knows are not of this revision", async () => {
+  test("this revision has neither handshake nor ping, and refuses unknown methods", async () => {
     for (const method of ["initialize", "ping", "nobody/knows", "palace.status"])
       expect((await ask(door, method)).error, method).toMatchObject({ code: -32601 });
     expect((await call(door, "nope")).error).toMatchObject({ code: -32602, message: "Unknown tool: mempalace_nope" });
