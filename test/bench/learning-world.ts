@@ -12,7 +12,7 @@ export const SHOWN = 4;
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
 /** The round before which the truth changes. */
 const CHANGE_ROUND = 6;
-/** Between two rounds: what is of the day has expired by then, unless it moved up. */
+/** Time between two rounds. Memories of the day expire in it, unless they moved up. */
 const ROUND_MS = 2 * 86_400_000;
 /** Between two questions of a round. */
 const QUESTION_MS = 60_000;

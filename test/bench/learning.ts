@@ -2,7 +2,7 @@
  * `npm run bench:learning`: does memory get better by what came of it? A generated world (learning-world.ts) has for each problem solutions
  * that are true, that were true once, and that mislead. Each round asks about every problem in another wording, is shown four memories, and
  * tells what came of each. Prints precision@4 over the rounds, of our turn (learning-turn.ts) beside plain likeness, a simple rule, and
- * Roampal 0.3.6.1's own formula. Needs the real model, which lies beside the checkout (../shared); without it this says so and fails.
+ * Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared); without it this says so and fails.
  */
 import { exchangeText } from "../../src/engine/outcome/exchange.ts";
 import { newStanding } from "../../src/engine/outcome/memory.ts";

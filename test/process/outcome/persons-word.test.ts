@@ -1,4 +1,4 @@
-/** A person's own word on a memory: it replaces what agents said, and a deletion is told and undone by what is printed. */
+/** A person's own word on a memory replaces what agents said. The command reports a deletion and prints how to undo it. */
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -55,7 +55,7 @@ test("a person's word replaces what agents said, agrees without lowering, and ad
   client.close();
 });
 
-test("a deletion is told in words, and one printed command takes back that write alone", async () => {
+test("the command reports a deletion, and the printed command takes back that write alone", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const [bad, other] = [await keep("Restart the router at noon"), await keep("Tea is in the second drawer")];

@@ -55,7 +55,7 @@ test("a bad memory goes, a new one only when it is worse, and facts and books ne
   expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
 });
 
-test("what is of the day goes after a day, unless it has earned its promotion; history after thirty", () => {
+test("a memory of the day expires after a day and one of history after thirty, unless it has earned its promotion", () => {
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
   expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
@@ -95,7 +95,7 @@ test("outcomes that contradict each other are believed less, and the newest coun
   expect(of("N", clear, false)).toBe(of("N"));
 });
 
-test("what is near and new goes before what is proven and less near; of what is as near, what has failed goes last", () => {
+test("a new memory goes before a proven one that is less near, and a failed memory goes after one as near", () => {
   const of = (similarity: number, uses: number, successes: number, score = 0.5, trusted = 1) =>
     worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity, trusted);
   expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1, 1.67));
@@ -226,7 +226,7 @@ test("filters compare values, days and bounds; a missing field is equal to nothi
   expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
 });
 
-test("the newest or the best comes first; what has no time comes last", () => {
+test("the newest or the best comes first, and memories without a time come last", () => {
   const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
   const all = [
     memory("a", 0.5, { created_at: "2026-01-01" }),

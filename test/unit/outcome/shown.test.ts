@@ -58,7 +58,7 @@ test("a memory is one line: text, id, age, trust, collection", () => {
   expect(injectionText(undefined, []).text).toBe("");
 });
 
-test("what no longer fits is left out whole, and what is smaller is still shown", () => {
+test("a memory that no longer fits is left out whole, and a smaller one is still shown", () => {
   const long = { text: "x".repeat(CHARACTERS_MAX) };
   const all = [...["a", "b", "c", "d", "e"].map((id) => shown({ id, ...long })), shown({ id: "small" })];
   const { text, shown: kept } = injectionText(undefined, all);
