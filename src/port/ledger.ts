@@ -79,9 +79,9 @@ export interface LedgerReader {
     limit: number,
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number };
-  /** The recipe of the palace's ids. */
-  /** Whether a diary entry's slices name it by `parent_entry_id` alone: MemPalace before 3.11 has cut it. */
+  /** Tells whether the palace has diary entries whose slices name them by `parent_entry_id` alone, as MemPalace before 3.11 cut them. */
   holdsOldSlices(): boolean;
+  /** The recipe of the palace's ids. */
   idRecipe(): IdRecipe;
   /** Drawers of a place, the newest first; a split drawer is its first slice. `total` counts them the same way. */
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };

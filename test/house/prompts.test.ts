@@ -5,7 +5,7 @@ import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source
 
 const INJECTION = "src/engine/outcome/injection.ts";
 const outcome = sourceFiles("src/engine/outcome");
-/** The files that word what an agent is told: `injection.ts`, and all that take a function of it. */
+/** Files that word the texts for an agent's prompt: `injection.ts`, and all that import a function of it. */
 const words = outcome.filter(
   (file) =>
     file.path === INJECTION ||

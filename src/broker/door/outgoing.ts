@@ -1,6 +1,6 @@
 /**
- * Messages on their way to one peer. They are written in slices, as the peer reads them: what waits is bytes outside
- * V8's heap, and each slice that is read is noticed. Used by stream.ts.
+ * Messages on their way to one peer. They are written in slices, as the peer reads them. Waiting messages are
+ * Buffers, outside V8's heap, and each slice that the peer reads is noticed. Used by stream.ts.
  */
 import type { Socket } from "node:net";
 

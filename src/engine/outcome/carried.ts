@@ -24,8 +24,8 @@ const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
 /**
- * What of a memory's own fields its drawer does not show. `as`: the digest of it as it came; `texts`: which fields held its text; `id`: its
- * own id where it is filed under another.
+ * Fields of an imported memory that its drawer does not show. `as`: digest of the memory as it came; `texts`: the fields that held its
+ * text; `id`: its own id, if it is filed under another.
  */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 

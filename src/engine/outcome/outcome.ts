@@ -29,7 +29,7 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 
 /**
  * Returns the standing after a person's newest word, the last of `words`. A person's words count from `start` among themselves and
- * replace what others said. What others said stays where it says more of the same: a person who agrees lowers no score.
+ * replace the words of others. If the others have said more of the same, theirs stay: a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -57,7 +57,7 @@ export class LinkFile {
   }
 
   /**
-   * False: another process has written since the last look, or is about to, and nothing was sent. Errors: the file
+   * Returns false and sends nothing if another process has written since the last look, or is about to. Errors: the file
    * system's. Rows for a file that is left alone count as sent: they are in the ledger.
    */
   send(rows: readonly ListedRow[]): boolean {

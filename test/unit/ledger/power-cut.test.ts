@@ -69,7 +69,7 @@ test("the log is synced before a group is acknowledged: once a group, and all of
   expect(syncs).toBe(5);
 });
 
-test("after a sync that failed nothing is acknowledged any more, for a later sync would prove nothing", () => {
+test("the writer acknowledges no write after a failed sync, since a later sync proves nothing", () => {
   const writer = new LedgerWriter(join(root, NAME), apply);
   {
     using disk = new PowerCut(root, { look: () => {}, parts: 0 });

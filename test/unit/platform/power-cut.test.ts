@@ -29,7 +29,7 @@ test("a small file is the old or the new one, whole, and the new one once it was
   expect(disk.syncs).toBe(2);
 });
 
-test("what a command has noted in a folder that it made is there: tokens, a stop, that a ledger existed", () => {
+test("tokens, a stop and the mark of a ledger survive in a folder that the command itself made", () => {
   const at = (folder: string) => ({
     tokens: join(folder, "a/home/tokens.json"),
     marks: { stateDir: join(folder, "b/state"), tag: "tag", ledgerFile: "/gone/ledger.sqlite3" },
