@@ -58,6 +58,8 @@ export type Config = Readonly<{
   /** Doors that the environment asks for; the broker remembers them. Undefined: as the file says, else as last time. */
   listen: Doors["listen"];
   outcomePort: Doors["outcomePort"];
+  /** Programs of this machine's own user need no token at `outcomePort`. */
+  outcomeLocal: boolean;
   /** Doors that the settings file asks for. */
   lastingDoors: Doors;
   allowedHosts: readonly string[];
@@ -153,6 +155,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
     sandbox: sandboxOf(env),
     tools: toolProfile(env),
     ...doors,
+    outcomeLocal: flag(env, "MEMPALACE_OUTCOME_LOCAL"),
     lastingDoors: readDoors(settings.fileOnly),
     allowedHosts: list(env, "MEMPALACE_ALLOWED_HOSTS", ","),
     chunksMax: chunksMax(env),

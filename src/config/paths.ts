@@ -35,6 +35,8 @@ export type Paths = Readonly<{
   socketPath: string;
   /** The broker's second socket, where connections over an SSH gate end, with fewer rights. */
   gatePath: string;
+  /** The broker's end of the connections that the process at `outcomePort` passes on. */
+  outcomeSocketPath: string;
   /** The local end of an SSH bridge to a broker elsewhere, and the folder with its settings and key. */
   bridgeSocketPath: string;
   bridgeRoot: string;
@@ -89,6 +91,9 @@ export function resolvePaths(env: Env, palace?: string): Paths {
     },
     get gatePath() {
       return socketPath(env, cacheDir, `${tag()}.gate`);
+    },
+    get outcomeSocketPath() {
+      return socketPath(env, cacheDir, `${tag()}.api`);
     },
     get bridgeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.bridge`);

@@ -71,6 +71,11 @@ export const SETTINGS = {
     meaning:
       "Port for programs that use Roampal's HTTP API (docs/explanation/learning.md): a number, on (27182), or off. The broker listens on 127.0.0.1 and asks for a token.",
   },
+  "outcome-local": {
+    ...{ group: "broker", kind: "switch", takesEffect: "start", default: "off" },
+    meaning:
+      "If on, programs of the user whose broker it is need no token at outcome-port, for example Roampal's own hooks (Linux only). `palace outcome door --local` sets both keys.",
+  },
   "mine-roots": {
     ...{ group: "broker", kind: "folders", takesEffect: "start", default: "" },
     meaning:

@@ -4,7 +4,11 @@ import type { WireErrorData } from "./errors.ts";
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
 /** The door for programs that speak Roampal's HTTP API, which is never among `doors`. `why`: who has its port, or what it lacks. */
-export type OutcomeDoorReport = { port: number } & ({ state: "open" } | { state: "shut"; why: string; hint: string });
+/** `isLocal`: programs of the broker's own user need no token. */
+export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
+  | { state: "open" }
+  | { state: "shut"; why: string; hint: string }
+);
 
 /** The door through which a peer came; an SSH bridge ends at the gate. */
 export type DoorName = Door["kind"] | "gate";

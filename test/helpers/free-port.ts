@@ -10,3 +10,23 @@ export async function freePort(address = "127.0.0.1"): Promise<number> {
   await once(server, "close");
   return port;
 }
+
+/** Begins below the ports that the system gives to outgoing connections: nobody takes one of these by chance. */
+const QUIET_FROM = 12_000;
+const QUIET_COUNT = 18_000;
+
+/** Finds a port that nobody listens on and that no outgoing connection gets. */
+export async function quietPort(): Promise<number> {
+  for (;;) {
+    const port = QUIET_FROM + Math.floor(Math.random() * QUIET_COUNT);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+}

@@ -1,9 +1,10 @@
 /** Asks a real broker over the HTTP API of memory with outcomes, through its socket or the door at a port. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { StatusReport } from "../../src/protocol/spec.ts";
-import { freePort } from "./free-port.ts";
+import { quietPort } from "./free-port.ts";
 import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
@@ -54,9 +55,9 @@ export async function told(ask: Ask, path: string, body?: unknown): Promise<Reco
 export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
 
 /** A palace whose broker has both doors, and a token for the one that wants it. */
-export async function withDoors(model = true): Promise<Behind> {
-  const port = await freePort();
-  const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
+export async function withDoors(model = true, env: Record<string, string> = {}): Promise<Behind> {
+  const port = await quietPort();
+  const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}`, ...env } });
   const token = await addToken(palace, "program");
   await palace.startBroker(model ? { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) } : {});
   await opened(palace, port);
@@ -81,8 +82,37 @@ export async function doorOf(palace: TestPalace): Promise<StatusReport["outcomeD
 }
 
 export async function opened(palace: TestPalace, port: number): Promise<void> {
-  await vi.waitFor(async () => expect(await doorOf(palace)).toEqual({ port, state: "open" }), {
+  await vi.waitFor(async () => expect(await doorOf(palace)).toMatchObject({ port, state: "open" }), {
     timeout: 20_000,
     interval: 50,
   });
+}
+
+/** Processes with a listening socket at a port of the loopback. Linux only. */
+export function listenersAt(port: number): number[] {
+  const LISTENING = "0A";
+  const at = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
+  const inodes = rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter(([, local, , state]) => local === at && state === LISTENING)
+    .map((columns) => `socket:[${columns[9]}]`);
+  const holds = (pid: string): boolean => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => inodes.includes(linkOf(`/proc/${pid}/fd/${fd}`)));
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && holds(name))
+    .map(Number);
+}
+
+function linkOf(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return "";
+  }
 }

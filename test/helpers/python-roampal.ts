@@ -53,6 +53,47 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
 
+export type ClientRun = { home: string; port: number; stdin?: string; env?: Record<string, string> };
+
+/** How to start one of its own clients, `python -m MODULE`, for the server at a port. */
+export function roampalClient(
+  version: RoampalVersion,
+  module: string,
+  { home, port, env = {} }: Omit<ClientRun, "stdin">,
+): { command: string; args: string[]; env: Record<string, string> } {
+  const client = join(import.meta.dirname, "../differential/outcome/client");
+  return {
+    command: mempalaceBin(PYTHON, "python"),
+    args: ["-m", module],
+    env: {
+      PATH: `${client}:${process.env["PATH"] ?? ""}`,
+      HOME: home,
+      PYTHONPATH: `${client}:${folderOf(version)}:${SERVERS_FOLDER}`,
+      PYTHONDONTWRITEBYTECODE: "1",
+      ROAMPAL_TEST_PORT: `${port}`,
+      // Asks the package index for a newer version otherwise.
+      HTTPS_PROXY: "http://127.0.0.1:9",
+      ...env,
+    },
+  };
+}
+
+export type ClientEnd = { code: number | null; stdout: string; stderr: string };
+
+/** Runs one of its own clients to its end. */
+export async function runRoampal(version: RoampalVersion, module: string, run: ClientRun): Promise<ClientEnd> {
+  const { command, args, env } = roampalClient(version, module, run);
+  const child = spawn(command, args, { env, cwd: run.home, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.on("error", () => {});
+  child.stdin.end(run.stdin ?? "");
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+}
+
 /** Runs a script of ours that imports it: JSON in, JSON out. Errors: whatever the script says on stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
   // What it makes of a set has the same order in every run.

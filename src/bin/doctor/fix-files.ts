@@ -31,7 +31,7 @@ export function folderFixes({ paths }: Config): Fix[] {
 
 /** Only while nobody holds the palace's lock: then no broker is behind any of it. */
 export function leftoverFixes({ paths }: Config): Fix[] {
-  const { lockFile, brokerFile, wantedFile, socketPath, gatePath } = paths;
+  const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
   if (existsSync(lockFile) && release === undefined) return [];
   release?.();
@@ -51,7 +51,9 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   const drop = (path: string, name: string, what: string): Fix =>
     alone(path, name, what, () => rmSync(path, { force: true }));
   return [
-    ...[socketPath, gatePath].filter(isOwnSocket).map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
+    ...[socketPath, gatePath, outcomeSocketPath]
+      .filter(isOwnSocket)
+      .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
     // One that another broker has written, or nobody of ours, is left alone.
     ...(readBrokerFile(brokerFile) === undefined
       ? []

@@ -1,13 +1,8 @@
 /** The verbs of `roampal`: which verb of ours each is. Imported by bin/roampal.ts. */
-import { setTimeout as delay } from "node:timers/promises";
-import { connectClient } from "../../client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../protocol/errors.ts";
-import type { OutcomeDoorReport } from "../../protocol/spec.ts";
-import { brokerBox } from "../docker/owner.ts";
-import { isServedByStack } from "../docker/served-by-stack.ts";
-import { restartBroker } from "../verb/restart.ts";
+import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 /** `before`: arguments that come before the user's. */
@@ -23,8 +18,6 @@ const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
 });
 
 const AGENTS = ["claude-code", "opencode", "cursor"] as const;
-const OPEN_MAX_MS = 10_000;
-const POLL_MS = 50;
 const DEV_OPTION = "--dev";
 const DEV_PORT = "27183";
 
@@ -65,26 +58,17 @@ palace restart. The broker that runs is made anew for it if it has no such door;
         `the door is open to this machine alone, not at ${host}`,
         "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to others, with the same API",
       );
-    if (isServedByStack(config) || brokerBox(config) !== undefined)
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        "the stack's broker opens no such door, which only its own container could reach",
-        "agents in the devbox learn without it: MEMPALACE_OUTCOMES=on in .env.devbox, then: palace devbox up",
-      );
+    assertOwnBroker(config);
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {
       // Whoever types this wants the door, also where the environment says off.
       const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
       const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
-      const handed = config.handedOn();
-      await restartBroker(loadConfig({ ...handed.env, MEMPALACE_OUTCOME_PORT }, { palace: handed.palace[1] }));
-      door = await doorOf(config);
+      door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
     }
-    if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
-    if (door.state === "shut")
-      throw new PalaceError("BROKER_START_FAILED", `port ${door.port} is shut: ${door.why}`, door.hint);
-    if (out.isJson) out.document(door);
-    else out.text(`Roampal's API: http://127.0.0.1:${door.port}/api/health`);
+    const opened = assertOpen(door);
+    if (out.isJson) out.document(opened);
+    else out.text(`Roampal's API: http://127.0.0.1:${opened.port}/api/health`);
     return 0;
   },
 });
@@ -105,21 +89,6 @@ function readable(env: Env): Config | undefined {
     return loadConfig(env);
   } catch {
     return undefined;
-  }
-}
-
-/** Undefined: the broker has none. A door that is about to open is waited for. */
-async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
-  const client = await connectClient({ config, agent: "roampal start", start: "auto" });
-  try {
-    for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-      const { outcomeDoor: door } = await client.call("palace.status", {});
-      const isDecided = door?.state !== "shut" || door.hint !== "";
-      if (isDecided || waitedMs >= OPEN_MAX_MS) return door;
-      await delay(POLL_MS);
-    }
-  } finally {
-    client.close();
   }
 }
 

@@ -7,7 +7,7 @@ import { PERSON } from "../../protocol/agent-name.ts";
 import { newKey } from "../../platform/ids.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import type { MemoryTold } from "../../protocol/outcome.ts";
-import type { JsonObject } from "../../protocol/spec.ts";
+import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../verb.ts";
@@ -22,6 +22,7 @@ palace outcome books
 palace outcome remove TITLE
 palace outcome import [DIR] [--dry-run]
 palace outcome export DIR
+palace outcome door [--local | --off]
 
 Memory that learns from outcomes (docs/how-to/learning.md).
 
@@ -36,7 +37,9 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   remove takes a book out
   import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
          is new. What was scored or changed here stays as it is here. The graphs are kept for the way back
-  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came`;
+  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came
+  door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
+         send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
 /** In the journal; `palace history undo --client` takes the name. */
 const IMPORTER = "palace outcome import";
@@ -46,7 +49,15 @@ type Asked = {
   config: Config;
   first: string;
   second: string;
-  values: { title?: string; sort?: string; "dry-run"?: boolean; "chunk-size"?: string; "chunk-overlap"?: string };
+  values: {
+    title?: string;
+    sort?: string;
+    "dry-run"?: boolean;
+    "chunk-size"?: string;
+    "chunk-overlap"?: string;
+    local?: boolean;
+    off?: boolean;
+  };
   out: Output;
 };
 
@@ -63,6 +74,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     remove: [1, 1, remove],
     import: [0, 1, importFolder],
     export: [1, 1, exportFolder],
+    door: [0, 0, door],
   };
 
 /** Which call each option is of. */
@@ -72,6 +84,8 @@ const TAKERS = {
   "chunk-overlap": "ingest",
   "dry-run": "import",
   sort: "list",
+  local: "door",
+  off: "door",
 } as const;
 
 /** Collections that `list` shows unasked: books are many chunks, and `books` lists them. */
@@ -87,9 +101,10 @@ export const verb = defineVerb({
   options: {
     ...{ title: { type: "string" }, sort: { type: "string" }, "dry-run": { type: "boolean" } },
     ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
+    ...{ local: { type: "boolean" }, off: { type: "boolean" } },
   },
   args: [1, 3],
-  place: ({ args: [what] }) => (what === "ingest" || what === "import" ? "anew" : "there"),
+  place: ({ args: [what] }) => (what === "ingest" || what === "import" || what === "door" ? "anew" : "there"),
   forOwner: true,
   run: async ({ args: [what = "", ...rest], values, config, out }) => {
     const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
@@ -99,12 +114,33 @@ export const verb = defineVerb({
     for (const [option, taker] of Object.entries(TAKERS))
       if (values[option as keyof typeof values] !== undefined && what !== taker)
         throw usageError(USAGE, `${what} takes no --${option}`);
+    if (what === "door") return door({ config, values, out, first: "", second: "" });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
     const client = await connectClient({ config, agent: named, start: "auto" });
     const [first = "", second = ""] = rest;
     return run({ client, config, first, second, values, out }).finally(() => client.close());
   },
 });
+
+/** Has no client of its own: the broker that it asks may be ended for another one. */
+async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
+  const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
+  const { local = false, off = false } = values;
+  if (local && off) throw usageError(USAGE, "door takes --local or --off");
+  const report = local || off ? await letOwnerIn(config, local) : await doorOf(config);
+  if (local) assertOpen(report);
+  if (out.isJson) out.document({ door: report ?? null });
+  else out.text(describeDoor(report));
+  return 0;
+}
+
+function describeDoor(report: OutcomeDoorReport | undefined): string {
+  if (report === undefined) return "there is no such door; `palace outcome door --local` opens one";
+  const address = `http://127.0.0.1:${report.port}`;
+  if (report.state === "shut") return `${address} is shut: ${report.why}\n  ${report.hint}`;
+  const who = report.isLocal ? "your own programs need no token" : "every program needs a token";
+  return `${address} is open: ${who}`;
+}
 
 async function stats({ client, out }: Asked): Promise<number> {
   const held = await client.call("outcome.stats", {});

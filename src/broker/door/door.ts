@@ -4,7 +4,7 @@
  * (guard.ts).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import type { PeerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
 import { agentName } from "../../protocol/agent-name.ts";
@@ -13,6 +13,7 @@ import { AGENT_HEADER, MCP_VERSION_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEA
 import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { mcpRevision, type Peer, toolProfile } from "../peer.ts";
+import { forwardedServer } from "./forwarded.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
@@ -23,6 +24,29 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 /** How the paths of the HTTP API of memory with outcomes begin. */
 export const API_PATHS = "/api/";
+
+/** Those of Roampal's hooks. */
+const HOOK_PATHS = "/api/hooks/";
+/** Fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md 4.4–4.6. */
+const NOTHING = {
+  formatted_injection: "",
+  scoring_prompt: "",
+  scoring_prompt_simple: "",
+  context_only: "",
+  scoring_required: false,
+  scoring_exchange: null,
+  scoring_memories: null,
+  user_facts: [],
+  relevant_memories: [],
+  context_summary: "",
+  stored: false,
+  doc_id: "",
+  scoring_complete: false,
+  should_block: false,
+  block_message: null,
+  scored: false,
+};
+const HOW = "the owner of the palace types: palace outcome door --local";
 
 export type Route = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void | Promise<void>;
 
@@ -36,7 +60,12 @@ export type DoorOptions = {
         name: "unix" | "gate";
         credentials: (socket: Socket) => PeerCredentials | undefined;
       }
-    | ({ kind: "tcp"; guard: Guard } & TcpAddress);
+    | ({
+        kind: "tcp";
+        guard: Guard;
+        /** The socket that connections to the port are passed on to, where another process holds the port. */
+        forwarded?: string;
+      } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
   /** Shared by all doors. */
@@ -76,6 +105,7 @@ export class OpenDoor {
   readonly #options: DoorOptions;
   readonly #server: Server;
   readonly #places: Places;
+  readonly #listener: NetServer;
   readonly #streams = new Map<number, OpenStream>();
   readonly #unixPeers = new WeakMap<Socket, PeerCredentials>();
   readonly #peerIds = new WeakMap<Socket, number>();
@@ -90,6 +120,8 @@ export class OpenDoor {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: 16 * 1024,
     });
+    this.#listener =
+      options.at.kind === "tcp" && options.at.forwarded !== undefined ? forwardedServer(this.#server) : this.#server;
     this.#places = new Places(options.log);
     this.#server.on("connection", (socket: Socket) => {
       if (options.at.kind === "tcp" || this.#identify(socket)) this.#places.arrive(socket);
@@ -105,7 +137,8 @@ export class OpenDoor {
 
   async listen(): Promise<void> {
     const { at } = this.#options;
-    await (at.kind === "unix" ? listenUnix(this.#server, at.path) : listenTcp(this.#server, at));
+    const path = at.kind === "unix" ? at.path : at.forwarded;
+    await (path === undefined ? listenTcp(this.#listener, at as TcpAddress) : listenUnix(this.#listener, path));
     if (at.kind === "tcp") this.#revoked = setInterval(() => this.#cutRevoked(at.guard), REVOKED_CHECK_MS).unref();
   }
 
@@ -117,11 +150,12 @@ export class OpenDoor {
   /** Accepts no more connections; answers running requests, then ends the streams. */
   async close(): Promise<void> {
     clearInterval(this.#revoked);
-    const closed = new Promise((resolve) => this.#server.close(resolve));
+    const closed = new Promise((resolve) => this.#listener.close(resolve));
     await Promise.all([...this.#streams.values()].map(({ stream }) => stream.end()));
     if (this.#requests > 0) await (this.#quiet = Promise.withResolvers()).promise;
     this.#server.closeAllConnections();
     await closed;
+    if (this.#listener !== this.#server) this.#server.close();
   }
 
   /** Identifies the user by the kernel; another user is cut off before a byte is read. False: it was. */
@@ -255,8 +289,8 @@ export class OpenDoor {
     const admitted = this.#admit(request, "http");
     if (admitted === undefined) return void request.socket.destroy();
     if (!("peer" in admitted)) {
-      const { status, why, headers } = admitted;
-      const { type, body } = inItsForm(path, why);
+      const { why, headers } = admitted;
+      const { status, type, body } = inItsForm(request, admitted.status, why);
       return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
@@ -274,10 +308,26 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
 
-/** Clients of the API read JSON. */
-function inItsForm(path: string, why: string): { type: string; body: string } {
-  if (path.startsWith(API_PATHS)) return { type: "application/json", body: `${JSON.stringify({ detail: why })}\n` };
-  return { type: "text/plain", body: `${why}\n` };
+/**
+ * Returns a refusal as its reader takes it. Clients of the API read JSON. Roampal's hooks, which have no token to send, kill the process
+ * at the port after any error: they get an answer without content, and the reason in it.
+ */
+function inItsForm(
+  request: IncomingMessage,
+  status: number,
+  why: string,
+): { status: number; type: string; body: string } {
+  const path = pathOf(request);
+  if (!path.startsWith(API_PATHS)) return { status, type: "text/plain", body: `${why}\n` };
+  const { authorization, origin } = request.headers;
+  const isHook = path.startsWith(HOOK_PATHS) && authorization === undefined && origin === undefined;
+  const isUnknown = status === 401 || status === 429;
+  if (!isHook || !isUnknown) return { status, type: "application/json", body: `${JSON.stringify({ detail: why })}\n` };
+  return {
+    status: 200,
+    type: "application/json",
+    body: `${JSON.stringify({ ...NOTHING, detail: `${why}: ${HOW}` })}\n`,
+  };
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -13,12 +13,21 @@ import {
   serverProof,
   tokenId,
 } from "../../protocol/proof.ts";
-import { isLoopback } from "./listen.ts";
+import { isLoopback, type TcpAddress } from "./listen.ts";
+import { socketOwner } from "./socket-owner.ts";
 import type { TokenBook, TokenRecord } from "./tokens.ts";
 
 /** `headers` go into the answer. */
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
-export type Admission = Refusal | { ok: true; token: TokenRecord; headers: Record<string, string> };
+/** Whom a request is from. `id`: of a token, or OWNER's. */
+export type Guest = Pick<TokenRecord, "id" | "name" | "role">;
+export type Admission = Refusal | { ok: true; token: Guest; headers: Record<string, string> };
+
+/** A program of the user whose broker this is, on this machine, without a token. */
+const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
+
+/** Paths and address of the loopback at which the owner's own programs need no token. */
+export type OwnDoor = TcpAddress & { paths: string };
 
 /** Failures within the window after which further ones get no reason. */
 const FAILURES_MAX = 10;
@@ -39,12 +48,19 @@ export class Guard {
   /** The nonce of a connection; it serves for one proof. */
   readonly #nonces = new WeakMap<Socket, string>();
   readonly #failures = new Map<string, { count: number; sinceMs: number }>();
+  readonly #own: OwnDoor | undefined;
+  readonly #owners = new WeakMap<Socket, number | undefined>();
 
   /** `hosts`: names besides the usual ones; `loopback`: those of this machine's loopback alone. */
-  constructor(tokens: TokenBook, hosts: readonly string[] | "loopback", now: () => number = Date.now) {
+  constructor(
+    tokens: TokenBook,
+    hosts: readonly string[] | "loopback",
+    { now = Date.now, own }: { now?: () => number; own?: OwnDoor | undefined } = {},
+  ) {
     this.#tokens = tokens;
     this.#isOurs = hosts === "loopback" ? isLoopback : oneOf(hosts);
     this.#now = now;
+    this.#own = own;
   }
 
   /** A nonce for the connection's next proof. The answer is the same whether or not the token exists. */
@@ -61,7 +77,9 @@ export class Guard {
     const id = (bearer === undefined ? proof?.id : tokenId(bearer)) ?? "";
     const form = this.#checkForm(request);
     const admission =
-      form ?? (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
+      form ??
+      (header === "" ? this.#admitOwner(request, path) : undefined) ??
+      (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
     // A valid proof is accepted before failures are considered: failures of others, even under the same id, keep no
     // valid token out.
     if (admission?.ok === true) return admission;
@@ -89,6 +107,20 @@ export class Guard {
   /** False once the token is revoked or expired. */
   isValid(id: string): boolean {
     return this.#tokens.find(id) !== undefined;
+  }
+
+  /** Root is not admitted unless it is the owner: root's programs forward connections of others. */
+  #admitOwner({ socket, headers }: IncomingMessage, path: string): Admission | undefined {
+    if (this.#own === undefined || !path.startsWith(this.#own.paths)) return undefined;
+    // The owner's browser sends this header, and shows pages of others.
+    if (headers["sec-fetch-site"] !== undefined) return undefined;
+    const { remoteAddress: address = "", remotePort: port = 0 } = socket;
+    if (!this.#owners.has(socket)) {
+      const server = { address: this.#own.host, port: this.#own.port };
+      this.#owners.set(socket, socketOwner({ client: { address, port }, server }));
+    }
+    const owner = this.#owners.get(socket);
+    return owner !== undefined && owner === process.getuid?.() ? { ok: true, token: OWNER, headers: {} } : undefined;
   }
 
   #admitBearer(id: string, text: string): Admission | undefined {

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Door, OutcomeDoorReport } from "../../protocol/spec.ts";
-import { type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
+import { API_PATHS, type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
 import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
 import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
@@ -32,9 +32,12 @@ export class Doors {
     const port = outcomePort(config);
     if (port === undefined) return;
     const tokens = tokenBook(config, log);
+    const path = config.paths.outcomeSocketPath;
+    const own = config.outcomeLocal ? { host: OUTCOME_HOST, port, paths: API_PATHS } : undefined;
+    const at = { kind: "tcp", host: OUTCOME_HOST, port, forwarded: path } as const;
     this.#outcome = new OutcomeDoor({
-      ...{ port, tokens: () => tokens.size, log },
-      open: (at) => openDoor(this.#doorAt({ kind: "tcp", ...at, guard: new Guard(tokens, "loopback") })),
+      ...{ port, path, log, isLocal: config.outcomeLocal, tokens: () => tokens.size },
+      open: () => openDoor(this.#doorAt({ ...at, guard: new Guard(tokens, "loopback", { own }) })),
     });
   }
 

@@ -1,20 +1,27 @@
 /**
  * The door at Roampal's port, for programs that speak its HTTP API: beside the other doors, on this machine's loopback alone, never told
- * to our own clients. It stays shut while somebody else has the port, or nobody has a token, says so, and looks again. Opened by doors.ts.
+ * to our own clients. Roampal's own clients kill the process at their port when it answers with an error, so a process of its own holds the
+ * port (door/held-port.ts), and this door starts it again. It stays shut while somebody else has the port, or nobody could come in, says so,
+ * and looks again. Opened by doors.ts.
  */
 import { request } from "node:http";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Log } from "../../platform/log.ts";
 import { parseJson } from "../../platform/parse-json.ts";
+import { PalaceError } from "../../protocol/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import type { OpenDoor } from "../door/door.ts";
-import type { TcpAddress } from "../door/listen.ts";
+import { type HeldPort, holdPort } from "../door/held-port.ts";
 import { SERVICE } from "../outcome-api/health.ts";
 
 export type OutcomeDoorOptions = {
   port: number;
-  /** Errors: any; those of listening have the system's error as their cause. */
-  open: (at: TcpAddress) => Promise<OpenDoor>;
+  /** The socket behind the port. */
+  path: string;
+  /** Opens the door at the socket. Errors: any. */
+  open: () => Promise<OpenDoor>;
+  /** Programs of the broker's own user need no token. */
+  isLocal: boolean;
   tokens: () => number;
   log: Log;
 };
@@ -22,12 +29,15 @@ export type OutcomeDoorOptions = {
 /** This machine alone reaches it. */
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
+/** A process at the port that was killed sooner is not started again at once. */
+const LIVED_MIN_MS = 1_000;
 const ASK_MAX_MS = 2_000;
 const BODY_MAX = 64 * 1024;
 
 export class OutcomeDoor {
   readonly #options: OutcomeDoorOptions;
   #door: OpenDoor | undefined;
+  #held: HeldPort | undefined;
   #shut = { why: "it is about to be opened", hint: "" };
   #again: NodeJS.Timeout | undefined;
   #trying: Promise<void> | undefined;
@@ -38,8 +48,8 @@ export class OutcomeDoor {
   }
 
   report(): OutcomeDoorReport {
-    const { port } = this.#options;
-    return this.#door === undefined ? { port, state: "shut", ...this.#shut } : { port, state: "open" };
+    const { port, isLocal } = this.#options;
+    return { port, isLocal, ...(this.#held === undefined ? { state: "shut", ...this.#shut } : { state: "open" }) };
   }
 
   get peers(): number {
@@ -51,42 +61,64 @@ export class OutcomeDoor {
     return (this.#trying ??= this.#try().finally(() => (this.#trying = undefined)));
   }
 
+  /** The port's process ends last: it still passes the last answers on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
     await this.#trying;
     await this.#door?.close();
+    await this.#held?.close();
   }
 
   async #try(): Promise<void> {
-    const { port, open, tokens, log } = this.#options;
-    const shut = tokens() === 0 ? NO_TOKEN : await this.#listen(open);
+    const { port, isLocal, tokens, log } = this.#options;
+    const shut = isLocal || tokens() > 0 ? await this.#listen() : NO_TOKEN;
     if (shut === undefined) return log.info("the door of memory with outcomes is open", { port });
     if (shut.why !== this.#shut.why)
       log.warn("the door of memory with outcomes stays shut", { port, why: shut.why, hint: shut.hint });
     this.#shut = shut;
+    this.#tryAgain();
+  }
+
+  #tryAgain(): void {
     if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
   }
 
   /** Undefined: it is open. */
-  async #listen(open: OutcomeDoorOptions["open"]): Promise<{ why: string; hint: string } | undefined> {
-    const { port } = this.#options;
+  async #listen(): Promise<{ why: string; hint: string } | undefined> {
+    const { port, path, open } = this.#options;
     try {
-      this.#door = await open({ host: OUTCOME_HOST, port });
+      this.#door ??= await open();
+      this.#watch(await holdPort({ host: OUTCOME_HOST, port }, path));
       return undefined;
     } catch (error) {
-      const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
+      if (error instanceof PalaceError) return { why: error.message, hint: error.hint };
+      const { code } = error as NodeJS.ErrnoException;
       if (code === "EADDRINUSE")
         return { why: `port ${port} is taken: ${await whoListens(port)}`, hint: makeWay(port) };
       const why = `${OUTCOME_HOST}:${port} cannot be listened at (${code ?? String(error)})`;
       return { why, hint: "MEMPALACE_OUTCOME_PORT=27183 palace restart" };
     }
   }
+
+  #watch(held: HeldPort): void {
+    const sinceMs = performance.now();
+    this.#held = held;
+    void held.ended.then(() => {
+      this.#held = undefined;
+      if (this.#isClosed) return;
+      const { port, log } = this.#options;
+      log.warn("the process at the port of memory with outcomes has ended, and is started again", { port });
+      this.#shut = { why: "the process at the port has ended, and is started again", hint: "" };
+      if (performance.now() - sinceMs > LIVED_MIN_MS) void this.open();
+      else this.#tryAgain();
+    });
+  }
 }
 
 const NO_TOKEN = {
   why: "there is no token yet, and nobody comes in without one",
-  hint: "palace bridge token add NAME --role agent",
+  hint: "palace bridge token add NAME --role agent; for Roampal's own hooks, plugins and MCP server: palace outcome door --local",
 };
 
 function makeWay(port: number): string {

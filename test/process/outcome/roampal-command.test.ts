@@ -23,7 +23,9 @@ test("start opens the door, which later brokers open too until it is turned off"
     return client.call("palace.status", {}).then(({ instanceId }) => (client.close(), instanceId));
   };
   const first = await instance();
-  expect(JSON.parse((await palace.run("roampal", ["start", "--json"])).stdout)).toEqual({ port, state: "open" });
+  expect(JSON.parse((await palace.run("roampal", ["start", "--json"])).stdout)).toEqual({
+    ...{ port, isLocal: false, state: "open" },
+  });
   expect(await instance(), "a door that is open is left open").toBe(first);
   // As whichever agent starts the next broker: it knows of no door.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });

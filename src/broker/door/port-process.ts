@@ -1,0 +1,44 @@
+/**
+ * A process of its own that holds a TCP port for the broker and passes each connection on to a socket of the broker, byte for byte.
+ * Programs that kill the process at their port hit this one, and never the palace's writer. Started and watched by held-port.ts.
+ *
+ * Arguments: host, port, the broker's socket. The first line to the broker names the client's address and port (PROXY protocol, version 1).
+ * It writes one line to stdout: `open`, or the error's code. It ends with the broker, whose end it sees on its stdin.
+ */
+import { connect, createServer, type Socket } from "node:net";
+
+/** Time open connections get to read their last bytes after the broker has ended, ms. */
+const LEAVE_MAX_MS = 2_000;
+const [host = "127.0.0.1", port = "0", path = ""] = process.argv.slice(2);
+
+const server = createServer({ allowHalfOpen: true }, (client) => {
+  const broker = connect({ path, allowHalfOpen: true });
+  broker.write(
+    `PROXY TCP4 ${client.remoteAddress} ${client.localAddress} ${client.remotePort} ${client.localPort}\r\n`,
+  );
+  join(client, broker);
+  join(broker, client);
+});
+
+/** `pipe` stops reading from a side while the other side does not take what it has read. */
+function join(from: Socket, to: Socket): void {
+  from.pipe(to);
+  from.on("error", () => to.destroy());
+  from.on("close", (hadError) => {
+    if (hadError || !from.readableEnded) to.destroy();
+  });
+}
+
+function leave(): void {
+  server.close(() => process.exit(0));
+  setTimeout(() => process.exit(0), LEAVE_MAX_MS).unref();
+}
+
+// A terminal sends these to the broker as well, which still has answers to pass on.
+for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+process.stdin.on("error", leave).on("end", leave).resume();
+process.stdout.on("error", () => {});
+server.on("error", (error: NodeJS.ErrnoException) => {
+  process.stdout.write(`${error.code ?? error.message}\n`, () => process.exit(1));
+});
+server.listen({ host, port: Number(port) }, () => process.stdout.write("open\n"));

@@ -1,0 +1,69 @@
+/**
+ * Tells which user owns the other end of a connection over the loopback, from the kernel's table of TCP sockets. Linux only. Used by
+ * guard.ts. Source: proc(5).
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { endianness } from "node:os";
+import { isIPv4 } from "node:net";
+
+export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
+
+const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+/** A socket in another state may have lost its owner, and then shows as root's. */
+const ESTABLISHED = "01";
+const UID_COLUMN = 7;
+
+/** True where the system has such a table. */
+export function canTellOwners(): boolean {
+  return existsSync("/proc/net/tcp");
+}
+
+/** Returns the uid of the client's socket. Undefined where the system does not tell. */
+export function socketOwner(connection: Connection): number | undefined {
+  for (const table of TABLES) {
+    const uid = ownerIn(textOf(table), connection);
+    if (uid !== undefined) return uid;
+  }
+  return undefined;
+}
+
+/** Reads one table. Pure. */
+export function ownerIn(
+  table: string,
+  { client, server }: Connection,
+  isLittle = endianness() === "LE",
+): number | undefined {
+  if (!isIPv4(client.address)) return undefined;
+  const [from, to] = [client, server].map(({ address, port }) => {
+    const hex = port.toString(16).toUpperCase().padStart(4, "0");
+    return [`${ipv4(address, isLittle)}:${hex}`, `${mapped(isLittle)}${ipv4(address, isLittle)}:${hex}`];
+  });
+  for (const line of table.split("\n")) {
+    const columns = line.trim().split(/\s+/);
+    const [, local = "", remote = "", state] = columns;
+    if (state === ESTABLISHED && from?.includes(local) === true && to?.includes(remote) === true)
+      return Number(columns[UID_COLUMN]);
+  }
+  return undefined;
+}
+
+/** The kernel prints each 32 bits of an address in the machine's byte order. */
+function ipv4(address: string, isLittle: boolean): string {
+  const bytes = address.split(".").map(Number);
+  return Buffer.from(isLittle ? bytes.toReversed() : bytes)
+    .toString("hex")
+    .toUpperCase();
+}
+
+/** The first 96 bits of an IPv4 address in an IPv6 socket. */
+function mapped(isLittle: boolean): string {
+  return `0000000000000000${isLittle ? "FFFF0000" : "0000FFFF"}`;
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}
