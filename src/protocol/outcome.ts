@@ -80,7 +80,7 @@ export type FactRequest = {
 
 /**
  * `conversation`: whose exchange it is, where that is known; else the memories tell. `related`: ids that have the exchange's outcome,
- * in place of `memory_scores`. `exchange_summary`: takes the place of the exchange.
+ * in place of `memory_scores`. `exchange_summary`: takes the place of the exchange. `facts`: each becomes a memory of its own.
  */
 export type ScoreRequest = {
   outcome?: string;
@@ -88,16 +88,20 @@ export type ScoreRequest = {
   related?: string[];
   conversation?: string;
   exchange_summary?: string;
+  facts?: string[];
 };
 
 /**
- * `memories`: those that were found; `summary`: characters of the one that is kept. `gone`: drawers that were taken out, and the score
- * they had by then. `atMs`: when the write arrived, as `palace history undo` counts.
+ * `memories`: those that were found; `summary`: characters of the one that is kept; `facts`: how many were stored. `settled`: memories
+ * that have another outcome from this turn already, and keep it. `gone`: drawers that were taken out, and the score they had by then.
+ * `atMs`: when the write arrived, as `palace history undo` counts.
  */
 export type ScoreResult = {
   outcome: string;
   memories: number;
   summary: number;
+  facts: number;
+  settled: string[];
   gone: { id: string; score: number }[];
   atMs: number;
 };

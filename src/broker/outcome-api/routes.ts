@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
+import { keptSaid } from "../../engine/outcome/answer.ts";
 import type { FactRequest, RecallRequest, ScoreRequest } from "../../protocol/outcome.ts";
 import type { Health, MethodName, Methods, StatusReport } from "../../protocol/spec.ts";
 import type { Field, Fields, Values } from "./fields.ts";
@@ -63,10 +64,7 @@ export const API_ROUTES: Readonly<Record<string, ApiRoute>> = {
     async ({ call }, fact: FactRequest) => ({ success: true, doc_id: (await call("fact.add", fact)).id }),
     "content",
   ),
-  "/api/memory-bank/update": post({ old_content: REQUIRED, new_content: REQUIRED }, async ({ call }, given: Update) => {
-    const { id } = await call("fact.update", given);
-    return { success: id !== null, doc_id: id };
-  }),
+  "/api/memory-bank/update": post({ old_content: TEXT, id: TEXT, new_content: REQUIRED }, updateFact),
   "/api/memory-bank/archive": post(
     { content: TEXT },
     async ({ call }, { content }: { content: string }) => ({
@@ -80,7 +78,7 @@ export const API_ROUTES: Readonly<Record<string, ApiRoute>> = {
       outcome: { type: "text", oneOf: OUTCOMES },
       exchange_outcome: { type: "text", oneOf: OUTCOMES },
       memory_scores: { type: "object" },
-      ...{ related: TEXTS, exchange_summary: TEXT },
+      ...{ related: TEXTS, exchange_summary: TEXT, facts: TEXTS },
     },
     recordOutcome,
   ),
@@ -102,11 +100,11 @@ export const API_ROUTES: Readonly<Record<string, ApiRoute>> = {
   "/api/books": get({}, books),
   "/api/remove-book": post({ title: TEXT }, removeBook, "title"),
   "/api/memory/update-content": post({ doc_id: REQUIRED, collection: REQUIRED, new_content: REQUIRED }, updateContent),
+  "/api/memory/auto-summarize-one": post({}, () => ({ summarized: false, reason: "no_candidates" })),
   "/api/health": get({}, ({ health, status }) => healthOf(health(), status())),
   "/api/stats": get({}, stats),
 };
 
-type Update = Methods["fact.update"]["params"];
 type Takeaway = Methods["outcome.record"]["params"] & { conversation_id?: string };
 type InConversation = { conversation_id?: string };
 
@@ -122,7 +120,7 @@ function get<V extends Values>(fields: Fields, answer: (asker: Asker, given: V) 
   return { method: "GET", fields, answer };
 }
 
-/** Who says nothing of a conversation has one all the same. */
+/** Returns the conversation's id, `default` for a client that names none. */
 function talk({ conversation_id: id }: InConversation): string {
   return id === undefined || id === "" ? "default" : id;
 }
@@ -148,26 +146,32 @@ async function getContext({ call }: Asker, given: InConversation & { query: stri
 type Stopped = InConversation & {
   user_message?: string;
   assistant_response?: string;
-  lifecycle_only?: boolean;
   metadata?: Record<string, string>;
 };
 
 async function stop({ call }: Asker, given: Stopped): Promise<unknown> {
-  const {
-    user_message: user = "",
-    assistant_response: assistant = "",
-    lifecycle_only: isBare = false,
-    metadata,
-  } = given;
+  const { user_message: user = "", assistant_response: assistant = "", metadata } = given;
   const conversation = talk(given);
   for (let times = 0; times < UNDER_WAY.times; times++) {
     const { isAsked, isScored } = await call("turn.scored", { conversation });
     if (!isAsked || isScored) break;
     await delay(UNDER_WAY.everyMs);
   }
-  const said = isBare ? { user: "", assistant: "" } : { user, assistant };
-  const { id, scored } = await call("turn.end", { conversation, ...said, ...(metadata !== undefined && { metadata }) });
+  const said = { conversation, user, assistant };
+  const { id, scored } = await call("turn.end", { ...said, ...(metadata !== undefined && { metadata }) });
   return { stored: id !== null, doc_id: id ?? "", scoring_complete: scored, should_block: false, block_message: null };
+}
+
+/** 0.6.0 names the fact by its id alone, and sends null for what stays. */
+async function updateFact(
+  { call }: Asker,
+  given: { old_content?: string; id?: string; new_content: string },
+): Promise<unknown> {
+  const { old_content: old = given.id, new_content } = given;
+  if (old === undefined)
+    throw new Refused(422, [{ loc: ["body", "old_content"], msg: "Field required", type: "missing" }]);
+  const { id } = await call("fact.update", { old_content: old, new_content });
+  return { success: id !== null, doc_id: id };
 }
 
 async function checkScored({ call }: Asker, given: InConversation): Promise<unknown> {
@@ -184,8 +188,10 @@ async function search({ call }: Asker, given: InConversation & RecallRequest): P
 
 async function recordOutcome({ call }: Asker, given: InConversation & ScoreRequest): Promise<unknown> {
   const { conversation_id: _of, ...asked } = given;
-  const { outcome, memories, summary } = await call("outcome.score", { ...asked, conversation: talk(given) });
-  return { success: true, outcome, documents_scored: memories, summary_stored: summary > 0 };
+  const done = await call("outcome.score", { ...asked, conversation: talk(given) });
+  const { outcome, memories, summary, facts, settled } = done;
+  const counts = { documents_scored: memories, summary_stored: summary > 0, facts_stored: facts };
+  return { success: true, outcome, ...counts, ...(settled.length > 0 && { settled, detail: keptSaid(settled) }) };
 }
 
 async function contextInsights({ call }: Asker, { query }: { query: string }): Promise<unknown> {

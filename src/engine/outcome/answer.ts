@@ -45,6 +45,16 @@ export const SAID = {
   archived: ({ id }: { id: string | null }) =>
     id === null ? "Memory not found for deletion" : "Memory deleted successfully",
   recorded: ({ text }: { text: string }) => `Recorded: ${text}`,
-  scored: ({ outcome, memories, summary }: ScoreResult) =>
-    `Scored (outcome=${outcome}, ${memories} memories updated)${summary === 0 ? "" : `. Summary stored (${summary} chars)`}`,
+  scored: ({ outcome, memories, summary, facts, settled }: ScoreResult) =>
+    [
+      `Scored (outcome=${outcome}, ${memories} memories updated)`,
+      ...(summary === 0 ? [] : [`Summary stored (${summary} chars)`]),
+      ...(facts === 0 ? [] : [`Facts stored (${facts})`]),
+      ...(settled.length === 0 ? [] : [keptSaid(settled)]),
+    ].join(". "),
 };
+
+/** Tells an agent that contradicts itself within a turn. */
+export function keptSaid(ids: readonly string[]): string {
+  return `Unchanged, since an earlier call of this turn scored them otherwise: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
+}

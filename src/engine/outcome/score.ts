@@ -2,7 +2,7 @@
  * `score_memories`: each memory that was shown has its outcome, and goes where that leads. Any other drawer may be scored, too: it
  * keeps its place, and carries what came of it. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
-import type { Drawer } from "../../port/drawer.ts";
+import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { Conversation, Outcome, Question } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
@@ -15,10 +15,12 @@ import { judge } from "./judge.ts";
 import { isOutcome, OUTCOMES } from "./memory.ts";
 import { questionOf } from "./question.ts";
 import type { OwnSearches } from "./searched.ts";
-import { findShown, isoTime, storeMemory } from "./store.ts";
+import { findShown, firstId, isoTime, storeMemory } from "./store.ts";
 
 /** Memories that one call may score; a turn shows four. */
 const SCORED_MAX = 100;
+const FACTS_MAX = 100;
+const FACT_MIN = 10;
 /** An agent that was asked longer ago no longer answers. */
 const OWED_MS = 30 * 60_000;
 /** Names that clients give themselves, and what they say when they know of no conversation. */
@@ -33,6 +35,7 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
+  const facts = readFacts(params["facts"]);
   // A memory that was shown twice, under the ids it had before and after a move, is judged once.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   const scores = readScores(params, outcome);
@@ -60,14 +63,23 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
   const answer = conversation && unscored(tx, conversation);
   if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
     judge(tx, answer, { ...told, outcome, question: questionFor(answer.id) });
-  if (summary !== undefined) summarise(tx, call, answer?.id, { text: summary, outcome });
+  const asked = conversation && askedAbout(tx, conversation);
+  if (summary !== undefined) summarise(tx, call, asked, { text: summary, outcome, isFirst: answer !== undefined });
+  for (const text of facts) storeOnce(tx, call, text, { memory_type: "fact", timestamp: isoTime(call.atMs) });
+  const said = [
+    ...judged.values(),
+    ...(asked === undefined || judged.has(asked.id) ? [] : [{ drawer: asked, outcome }]),
+  ];
+  const settled = conversation === undefined ? [] : said.filter((one) => contradicts(tx, conversation, one));
   if (conversation !== undefined) {
     const scored = new Set([...conversation.scored, ...judged.keys(), ...(answer === undefined ? [] : [answer.id])]);
     const isScored = conversation.isScored || conversation.isAsked;
     tx.conversations.put({ ...conversation, isScored, scored: [...scored] });
   }
+  const kept = settled.map(({ drawer }) => drawer.id);
+  const memories = [...judged.keys()].filter((id) => !kept.includes(id)).length;
   const { arrivedAtMs: atMs = call.atMs } = call;
-  return { outcome, memories: judged.size, summary: summary?.length ?? 0, gone, atMs };
+  return { outcome, memories, summary: summary?.length ?? 0, facts: facts.length, settled: kept, gone, atMs };
 }
 
 /**
@@ -90,7 +102,7 @@ function questions(
   };
 }
 
-/** What the user asked in an exchange that is kept. */
+/** Returns the user's question in a stored exchange. */
 export function questionIn(exchange: Drawer): Question | undefined {
   return questionOf(keptExchange(exchange).user);
 }
@@ -110,21 +122,44 @@ function unscored(tx: LedgerTx, { exchange, isAsked, isScored }: Conversation): 
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
+/** Finds the exchange that this turn asks about, also after it was scored. */
+function askedAbout(tx: LedgerTx, { exchange, isAsked }: Conversation): Drawer | undefined {
+  return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
+}
+
+/** True for a memory that an earlier call of this turn gave another outcome, which it keeps. */
+function contradicts(
+  tx: LedgerTx,
+  { scored, atMs }: Conversation,
+  { drawer: { id, room }, outcome }: { drawer: Drawer; outcome: Outcome },
+): boolean {
+  // A chunk of a book has no outcome.
+  if (!scored.includes(id) || outcome === "unknown" || room === "books") return false;
+  const last = tx.standings.find(id)?.past.at(-1);
+  return last === undefined || last.atMs < atMs || last.outcome !== outcome;
+}
+
 /** The exchange is from now on what the agent makes of it; where it is not known, that is a memory of its own. */
 function summarise(
   tx: LedgerTx,
   call: WriteCall,
-  exchange: string | undefined,
-  { text, outcome }: { text: string; outcome: Outcome },
+  drawer: Drawer | undefined,
+  { text, outcome, isFirst }: { text: string; outcome: Outcome; isFirst: boolean },
 ): void {
-  // It may have been so bad that it is gone.
-  const drawer = exchange === undefined ? undefined : tx.findDrawer(exchange);
   const fields = {
-    ...{ memory_type: "exchange_summary", exchange_outcome: outcome, summarized_at: isoTime(call.atMs) },
-    original_length: (drawer?.text ?? text).length,
+    ...{ memory_type: "exchange_summary", summarized_at: isoTime(call.atMs) },
+    exchange_outcome: isFirst ? outcome : (drawer?.metadata["exchange_outcome"] ?? outcome),
+    original_length: Number(drawer?.metadata["original_length"] ?? (drawer?.text ?? text).length),
   };
-  if (drawer === undefined) storeMemory(tx, call, { collection: "working", text, fields });
+  if (drawer === undefined) storeOnce(tx, call, text, fields);
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
+}
+
+/** Its id is made of its text: the same call again stores nothing. */
+function storeOnce(tx: LedgerTx, call: WriteCall, text: string, fields: Metadata): void {
+  const key = `${String(fields["memory_type"])} ${text}`;
+  if (findShown(tx, firstId("working", key))?.text === text) return;
+  storeMemory(tx, { ...call, key }, { collection: "working", text, fields });
 }
 
 /**
@@ -147,7 +182,10 @@ function owing(
   const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
   if (meant.length > 0) return only(meant);
   // Scores of memories that are gone are of nobody.
-  return hasIds && judged.length === 0 ? undefined : only(own.filter(({ isScored }) => !isScored));
+  if (hasIds && judged.length === 0) return undefined;
+  const owing = own.filter(({ isScored }) => !isScored);
+  // Without ids, and with nothing owed, it is the same call once more.
+  return only(owing.length > 0 || hasIds ? owing : own);
 }
 
 function only<T>(list: readonly T[]): T | undefined {
@@ -181,6 +219,15 @@ export function readScores(params: WriteCall["params"], common: Outcome): [id: s
 function readSummary(given: unknown): string | undefined {
   const isNone = given === undefined || given === null || (typeof given === "string" && given.trim() === "");
   return isNone ? undefined : validContent(given, "exchange_summary");
+}
+
+/** Shorter ones say nothing, and are left out. Source: outcome-memory.md 4.9. */
+function readFacts(given: unknown): string[] {
+  if (given === undefined || given === null) return [];
+  if (!Array.isArray(given) || given.length > FACTS_MAX)
+    throw new InvalidValue(`facts must be a list of at most ${FACTS_MAX} texts`);
+  const facts = given.map((one, at) => validContent(one, `facts[${at}]`));
+  return facts.filter((text) => text.trim().length >= FACT_MIN);
 }
 
 export function readOutcome(given: unknown, name: string): Outcome {

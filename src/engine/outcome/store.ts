@@ -82,10 +82,19 @@ export function storeMemory(
   return id;
 }
 
+/** The id that a memory with this key gets, unless another memory has it. */
+export function firstId(collection: Collection, seed: string): string {
+  return nthId(collection, seed, 0);
+}
+
+function nthId(collection: Collection, seed: string, nth: number): string {
+  return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
+}
+
 /** Eight digits are few: another memory may have them, in any collection. */
 function freeId(tx: LedgerTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
-    const id = `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
+    const id = nthId(collection, seed, nth);
     if (idsOf(id).every((one) => tx.findDrawer(one) === undefined)) return id;
   }
 }

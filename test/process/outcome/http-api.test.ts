@@ -66,7 +66,7 @@ test.each(["socket", "door"] as const)("the loop of a conversation, through the 
   const stats = await told(ask, "/api/stats");
   expect(stats).toMatchObject({ initialized: true, data_path: palace.config.paths.home });
   expect(stats["collections"]).toMatchObject({ working: { count: 2 }, memory_bank: { count: 1 } });
-  // The same turn is judged once, and its end tells that it was.
+  // A turn is judged once, and its end tells that it was.
   await told(ask, "/api/record-outcome", scores);
   expect((await told(ask, "/api/search", { id: shown.id }))["results"]).toMatchObject([{ uses: 1 }]);
   const end = { conversation_id, user_message: "thanks!", assistant_response: "You are welcome." };
@@ -269,15 +269,63 @@ test("two conversations keep their own state, and a score goes where it is meant
   expect(await told(ask, "/api/search", { id: kept.get("b") })).toMatchObject({
     results: [{ content: "b was asked for", metadata: { exchange_outcome: "failed" } }],
   });
-  // What comes after the turn's end is no longer of its exchange; the next prompt of a bare one asks nothing.
+  // A score after the turn's end judges no exchange.
   const next = await stop("a");
   await told(ask, "/api/record-outcome", { conversation_id: "a", outcome: "failed" });
   expect(await usesOf(next)).toBe(0);
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  expect(await stop("b", { lifecycle_only: true })).toBe("");
-  expect(await context("b")).toMatchObject({ scoring_required: false });
+  // Roampal's hooks say so of every turn.
+  expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
+  expect(await context("b")).toMatchObject({ scoring_required: true });
+});
+
+test("a score that comes twice in a turn files one summary and each fact once; a contradicting one is refused in words", async () => {
+  await using palace = await withDoors(false);
+  const ask = palace.socket;
+  const context = (query: string) => told(ask, "/api/hooks/get-context", { query, conversation_id: "a" });
+  await context("How is the key rotated?");
+  const said = { user_message: "How is the key rotated?", assistant_response: "With keyctl." };
+  const { doc_id: id } = await told(ask, "/api/hooks/stop", { conversation_id: "a", ...said });
+  await context("Thanks");
+  const facts = ["The key is rotated on Mondays.", "short"];
+  const score = { outcome: "worked", exchange_summary: "rotate the key via keyctl", facts };
+  const counts = async (): Promise<unknown> => (await told(ask, "/api/stats"))["collections"];
+  for (const conversation_id of ["a", "default"])
+    expect(await told(ask, "/api/record-outcome", { conversation_id, ...score })).toMatchObject({
+      ...{ documents_scored: 0, summary_stored: true, facts_stored: 1 },
+    });
+  expect(await counts()).toMatchObject({ working: { count: 2 } });
+  const found = await told(ask, "/api/search", { metadata_filters: { memory_type: "fact" } });
+  expect(found).toMatchObject({ count: 1, results: [{ content: facts[0] }] });
+  const other = await told(ask, "/api/record-outcome", { conversation_id: "a", outcome: "failed" });
+  expect(other).toMatchObject({ documents_scored: 0, settled: [id], detail: expect.stringContaining(String(id)) });
+  expect(await told(ask, "/api/search", { id })).toMatchObject({
+    results: [{ uses: 1, metadata: { exchange_outcome: "worked", original_length: 54 } }],
+  });
+  const memory_scores = { [String(id)]: "failed" };
+  expect(await told(ask, "/api/record-outcome", { conversation_id: "a", memory_scores })).toMatchObject({
+    ...{ documents_scored: 0, settled: [id] },
+  });
+  // Nobody knows whose summary this is: it is a memory, and one only.
+  for (let times = 0; times < 2; times++)
+    await told(ask, "/api/record-outcome", { conversation_id: "nobody", outcome: "worked", exchange_summary: "alone" });
+  expect(await counts()).toMatchObject({ working: { count: 3 } });
+  const tooMany = { outcome: "worked", facts: Array(101).fill("The key is rotated on Mondays.") };
+  expect((await post(ask, "/api/record-outcome", tooMany)).status).toBe(422);
+});
+
+test("what newer and older clients of Roampal ask besides is answered", async () => {
+  await using palace = await withDoors(false);
+  const ask = palace.socket;
+  const { doc_id: id } = await told(ask, "/api/memory-bank/add", { content: "The oven is cleaned on Fridays." });
+  const update = { id, new_content: "The oven is cleaned on Mondays.", tags: null, importance: null };
+  expect(await told(ask, "/api/memory-bank/update", update)).toEqual({ success: true, doc_id: id });
+  expect(await told(ask, "/api/search", { id })).toMatchObject({ results: [{ content: update.new_content }] });
+  const { status, body } = await post(ask, "/api/memory-bank/update", { new_content: "x" });
+  expect({ status, body }).toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "old_content"] }] } });
+  expect(await told(ask, "/api/memory/auto-summarize-one", {})).toEqual({ summarized: false, reason: "no_candidates" });
 });
 
 test("the end of a turn waits a moment for scores that are under way", async () => {
