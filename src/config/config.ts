@@ -93,6 +93,8 @@ export type Config = Readonly<{
   agents: AgentPlaces;
   /** Roampal's data folder, which need not be there. */
   roampalDir: string;
+  /** Folder of Roampal's settings, with its profiles. */
+  roampalSettings: string;
   /** Roampal's commands mean the memory of development. */
   isRoampalDev: boolean;
   /** Settings of the coding agents' hooks; upstream's config.json may add to them. */
@@ -188,6 +190,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
     roampalDir: roampalDir(env),
+    roampalSettings: roampalSettings(env),
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
@@ -214,6 +217,13 @@ function roampalDir(env: Env): string {
   const usual =
     process.platform === "darwin" ? "Library/Application Support/Roampal/data" : ".local/share/roampal/data";
   return readVariable(env, "ROAMPAL_DATA_PATH") ?? `${readVariable(env, "HOME") ?? ""}/${usual}`;
+}
+
+/** Source: roampal 0.6.0, `_config_dir` in its profile_manager.py. */
+function roampalSettings(env: Env): string {
+  const home = readVariable(env, "HOME") ?? "";
+  if (process.platform === "darwin") return `${home}/Library/Application Support/Roampal`;
+  return `${readVariable(env, "XDG_CONFIG_HOME") ?? `${home}/.config`}/roampal`;
 }
 
 /** Parses as upstream does: an invalid number counts as not set. */

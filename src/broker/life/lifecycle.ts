@@ -103,7 +103,7 @@ class Broker {
     const { dispatch } = this.#engine;
     const held = new Held(log);
     const routes = createRoutes({
-      ...{ engine: this.#engine, held, metrics },
+      ...{ engine: this.#engine, held, metrics, roampalSettings: config.roampalSettings },
       health: (door) => this.#health(door),
       status: () => this.#status(),
     });

@@ -12,10 +12,19 @@ export type RoutesOptions = {
   metrics: Metrics;
   health: (door: DoorName) => Health;
   status: () => StatusReport;
+  /** Folder of Roampal's settings. */
+  roampalSettings: string;
 };
 
 /** Path → answer. */
-export function createRoutes({ engine, held, metrics, health, status }: RoutesOptions): ReadonlyMap<string, Route> {
+export function createRoutes({
+  engine,
+  held,
+  metrics,
+  health,
+  status,
+  ...options
+}: RoutesOptions): ReadonlyMap<string, Route> {
   let mcpHttp: Promise<Route> | undefined;
   let outcomeApi: Promise<Route> | undefined;
   return new Map<string, Route>([
@@ -48,7 +57,7 @@ export function createRoutes({ engine, held, metrics, health, status }: RoutesOp
       API_PATHS,
       async (request, response, peer) => {
         outcomeApi ??= import("../outcome-api/api.ts").then(({ createOutcomeApi }) =>
-          createOutcomeApi({ dispatch: engine.dispatch, held, health: ({ door }) => health(door), status }),
+          createOutcomeApi({ dispatch: engine.dispatch, held, health: ({ door }) => health(door), status, ...options }),
         );
         const answer = await outcomeApi;
         await answer(request, response, peer);

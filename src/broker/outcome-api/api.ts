@@ -11,6 +11,7 @@ import type { Held } from "../door/held.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { checkFields, type Values } from "./fields.ts";
+import { assertDefaultProfile } from "./profile.ts";
 import { Refused, refusalOf } from "./refused.ts";
 import { API_ROUTES, type ApiRoute, type Asker } from "./routes.ts";
 
@@ -19,12 +20,15 @@ export type OutcomeApiOptions = {
   held: Held;
   health: (peer: Peer) => Health;
   status: () => StatusReport;
+  /** Folder of Roampal's settings, which need not be there. */
+  roampalSettings: string;
 };
 
 export function createOutcomeApi(options: OutcomeApiOptions): Route {
   return async (request, response, peer) => {
     try {
       const route = routeOf(request);
+      if (route !== API_ROUTES[HEALTH]) assertDefaultProfile(request.headers, options.roampalSettings);
       const given =
         route.method === "GET" ? Object.fromEntries(urlOf(request).searchParams) : await bodyOf(request, peer, options);
       if (given === GONE) return;
@@ -38,6 +42,9 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
     }
   };
 }
+
+/** Tells of the server, whatever the profile. */
+const HEALTH = "/api/health";
 
 /** Errors: Refused. */
 function routeOf(request: IncomingMessage): ApiRoute {

@@ -190,7 +190,7 @@ async function recordOutcome({ call }: Asker, given: InConversation & ScoreReque
   const { conversation_id: _of, ...asked } = given;
   const done = await call("outcome.score", { ...asked, conversation: talk(given) });
   const { outcome, memories, summary, facts, settled } = done;
-  const counts = { documents_scored: memories, summary_stored: summary > 0, facts_stored: facts };
+  const counts = { documents_scored: memories, summary_stored: summary > 0, ...(facts > 0 && { facts_stored: facts }) };
   return { success: true, outcome, ...counts, ...(settled.length > 0 && { settled, detail: keptSaid(settled) }) };
 }
 

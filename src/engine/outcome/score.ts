@@ -112,9 +112,11 @@ export function questionIn(exchange: Drawer): Question | undefined {
  * then. Source: outcome-memory.md 4.9.
  */
 function named(tx: LedgerTx, { params }: WriteCall): Conversation | undefined {
-  const { conversation: id } = params;
-  if (typeof id !== "string" || id === NO_TALK || id.startsWith(CLIENT_PREFIX)) return undefined;
-  return tx.conversations.find(id);
+  return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
+}
+
+function isTalk({ conversation: id }: WriteCall["params"]): boolean {
+  return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
 /** The exchange that this turn asks about. What comes after the turn's end is no longer of it. */
@@ -168,7 +170,7 @@ function storeOnce(tx: LedgerTx, call: WriteCall, text: string, fields: Metadata
  */
 function owing(
   tx: LedgerTx,
-  { peer, atMs }: WriteCall,
+  { peer, atMs, params }: WriteCall,
   judged: readonly string[],
   hasIds: boolean,
 ): Conversation | undefined {
@@ -184,8 +186,8 @@ function owing(
   // Scores of memories that are gone are of nobody.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
-  // Without ids, and with nothing owed, it is the same call once more.
-  return only(owing.length > 0 || hasIds ? owing : own);
+  // A call without ids, when no score is owed, repeats the last one.
+  return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
 }
 
 function only<T>(list: readonly T[]): T | undefined {

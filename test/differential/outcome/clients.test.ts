@@ -4,11 +4,14 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test, vi } from "vitest";
 import { type Behind, listenersAt, told, withDoors } from "../../helpers/outcome-http.ts";
 import {
   type ClientEnd,
   ROAMPAL_VERSIONS,
+  roampalClient,
   type RoampalVersion,
   roampalMissing,
   runRoampal,
@@ -39,6 +42,22 @@ for (const version of ROAMPAL_VERSIONS) {
     expect(await told(palace.door, "/api/stats")).toMatchObject({ collections: { working: { count: 0 } } });
   });
 
+  if (version === "0.6.0")
+    claim("hooks in a folder of another profile find nothing, store nothing and are told why", async () => {
+      await using palace = await withDoors(false, LOCAL);
+      const settings = join(palace.home, ".config/roampal");
+      mkdirSync(settings, { recursive: true });
+      const registry = { work: null, bindings: { [palace.home]: "work" } };
+      writeFileSync(join(settings, "profiles.json"), JSON.stringify(registry));
+      const before = await identity(palace);
+      expect(await submit(version, palace, "s1", "Who is the client?")).toMatchObject({
+        ...{ code: 1, stdout: "", stderr: expect.stringContaining('Profile "work"') },
+      });
+      expect(await stop(version, palace, "s1", "Who is the client?", "Contoso.")).toMatchObject({ code: 0 });
+      expect(await told(palace.door, "/api/stats")).toMatchObject({ collections: { working: { count: 0 } } });
+      expect(await identity(palace)).toEqual(before);
+    });
+
   claim(
     "a hook that takes an error for a dead server leaves the broker alone, and the port is ours again",
     async () => {
@@ -55,6 +74,64 @@ for (const version of ROAMPAL_VERSIONS) {
       expect(await submit(version, palace, "s2", "How is the oven cleaned?")).toMatchObject({ code: 0 });
     },
   );
+
+  claim("hooks and the MCP server follow a conversation: kept, asked about, scored, found, each once", async () => {
+    await using palace = await withDoors(false, LOCAL);
+    const first = "How is the oven cleaned?";
+    expect(await submit(version, palace, "s1", first)).toMatchObject({ code: 0 });
+    expect(await stop(version, palace, "s1", first, "With soda and patience.")).toMatchObject({ code: 0 });
+    const next = await submit(version, palace, "s1", "Thanks, that worked.");
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("With soda and patience.") });
+    expect(next.stdout).toContain("score_memories");
+    const tool = await mcpServer(version, palace);
+    try {
+      const facts = version === "0.6.0" ? { facts: ["The oven is cleaned with soda."], noun_tags: ["oven"] } : {};
+      const summary = { exchange_summary: "The oven is cleaned with soda.", exchange_outcome: "worked" };
+      for (let times = 0; times < 2; times++)
+        expect(await tool("score_memories", { memory_scores: {}, ...summary, ...facts })).toContain("Scored");
+      const { collections } = await told(palace.door, "/api/stats");
+      expect(collections).toMatchObject({ working: { count: version === "0.6.0" ? 2 : 1 } });
+      expect(await tool("search_memory", { query: "oven soda" })).toContain("The oven is cleaned with soda.");
+      if (version === "0.6.0")
+        expect(await tool("search_memory", { query: "oven", type: "fact" })).toContain("Found 1 result");
+      const { results } = await told(palace.door, "/api/search", { query: "", collections: ["working"] });
+      const summaries = (results as Found[]).filter(({ metadata }) => metadata["memory_type"] !== "fact");
+      expect(summaries).toMatchObject([{ uses: 1, metadata: { exchange_outcome: "worked" } }]);
+      const added = await tool("add_to_memory_bank", { content: "The user bakes on Sundays.", tags: ["identity"] });
+      const id = /memory_bank_\w+/.exec(added)?.[0];
+      const named = version === "0.6.0" ? { id } : { old_content: "The user bakes on Sundays." };
+      const updated = await tool("update_memory", { ...named, new_content: "The user bakes on Mondays." });
+      expect(updated).toContain(id);
+      const { results: held } = await told(palace.door, "/api/search", { id });
+      expect(held).toMatchObject([{ content: "The user bakes on Mondays." }]);
+    } finally {
+      await tool.close();
+    }
+  });
+}
+
+type Found = { uses: number; metadata: Record<string, unknown> };
+
+/** Its own MCP server over stdio, which calls the port. */
+async function mcpServer(
+  version: RoampalVersion,
+  palace: Behind,
+): Promise<((name: string, given: object) => Promise<string>) & { close: () => Promise<void> }> {
+  const transport = new StdioClientTransport({
+    ...roampalClient(version, "roampal.mcp.server", { home: palace.home, port: palace.port }),
+    ...{ cwd: palace.home, stderr: "pipe" },
+  });
+  let said = "";
+  transport.stderr?.on("data", (part: Buffer) => (said += part.toString()));
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(transport, { timeout: TIMEOUT_MS });
+  const call = async (name: string, given: object): Promise<string> => {
+    const answer = await client.callTool({ name, arguments: { ...given } }, { timeout: TIMEOUT_MS });
+    const [part] = answer.content as { text: string }[];
+    if (answer.isError === true) console.error(`${version} ${name}: ${JSON.stringify(answer)}\n${said}`);
+    return part?.text ?? "";
+  };
+  return Object.assign(call, { close: () => client.close() });
 }
 
 type Identity = { instance: unknown; holders: number[] };

@@ -24,3 +24,7 @@ for name, part in {"sentence_transformers": "SentenceTransformer", "scipy": "sta
     stand_in = types.ModuleType(name)
     setattr(stand_in, part, object)
     sys.modules.setdefault(name, stand_in)
+
+# 0.6.0 takes a container for a place where no server runs.
+real_exists = os.path.exists
+os.path.exists = lambda path: path != "/.dockerenv" and real_exists(path)

@@ -1,0 +1,95 @@
+/**
+ * Finds which of Roampal's profiles a request is for. This memory is the profile `default`; a request for another profile is refused, so
+ * that no profile ever sees the memories of another. The files are Roampal's own, and are only read. Source: roampal 0.6.0,
+ * `_resolve_profile_name` in its server/main.py.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { isRecord } from "../../platform/is-record.ts";
+import { readRegularFile } from "../../platform/regular-file.ts";
+import { Refused } from "./refused.ts";
+
+const DEFAULT = "default";
+const REGISTRY = "profiles.json";
+/** The key of the registry that maps folders to profiles. */
+const BINDINGS = "bindings";
+const NAME_SHOWN = 60;
+
+/** `folder`: Roampal's folder of settings. Errors: Refused, 404 for another profile, 503 for a registry that cannot be read. */
+export function assertDefaultProfile(headers: IncomingHttpHeaders, folder: string): void {
+  const named = headerOf(headers, "x-roampal-profile");
+  if (named === DEFAULT) return;
+  const profile = named ?? boundProfile(headerOf(headers, "x-roampal-cwd"), folder) ?? activeProfile(folder);
+  if (profile === undefined || profile === DEFAULT) return;
+  const shown = JSON.stringify(profile.slice(0, NAME_SHOWN));
+  const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);
+  const what = isKnown ? "is a memory of Roampal's that this palace does not serve" : "is not registered";
+  throw new Refused(
+    404,
+    `Profile ${shown} ${what}. This palace is the profile ${DEFAULT}: roampal profile use ${DEFAULT}, or a palace of its own: palace --palace DIR outcome import FOLDER`,
+  );
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const text = String(headers[name] ?? "").trim();
+  return text === "" ? undefined : text;
+}
+
+/** Finds the profile of the closest bound folder. `given`: percent-encoded. */
+function boundProfile(given: string | undefined, folder: string): string | undefined {
+  if (given === undefined) return undefined;
+  const { [BINDINGS]: bindings } = registry(folder);
+  if (!isRecord(bindings)) return undefined;
+  const bound = new Map(Object.entries(bindings).map(([path, profile]) => [realPath(path), profile]));
+  for (let path = realPath(decoded(given)); ; path = dirname(path)) {
+    const profile = bound.get(path);
+    if (typeof profile === "string") return profile;
+    if (path === dirname(path)) return undefined;
+  }
+}
+
+function activeProfile(folder: string): string | undefined {
+  const name = textOf(join(folder, "active_profile"))?.trim();
+  return name === "" ? undefined : name;
+}
+
+/** A missing registry has no profiles. Errors: Refused, 503. */
+function registry(folder: string): Record<string, unknown> {
+  const file = join(folder, REGISTRY);
+  const text = textOf(file);
+  if (text === undefined) return {};
+  try {
+    const read: unknown = JSON.parse(text);
+    if (isRecord(read)) return read;
+  } catch {
+    // Falls through to the refusal below.
+  }
+  throw new Refused(503, `${file} is no whole JSON object: look at it, or repeat the request if Roampal is writing it`);
+}
+
+/** Undefined where there is no such file. Errors: Refused, 503. */
+function textOf(file: string): string | undefined {
+  try {
+    return readRegularFile(file).toString("utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new Refused(503, `${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
