@@ -87,9 +87,9 @@ export type Config = Readonly<{
   model: ModelConfig;
   /** Undefined: the broker connects directly. */
   proxy: ProxySettings | undefined;
-  /** Where coding agents keep their sessions. */
+  /** Folders of coding agents' sessions. */
   sessions: SessionPlaces;
-  /** Where coding agents keep their settings. */
+  /** Folders of coding agents' settings. */
   agents: AgentPlaces;
   /** Roampal's data folder, which need not be there. */
   roampalDir: string;

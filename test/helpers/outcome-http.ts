@@ -45,7 +45,7 @@ export function send(
 export const post = (ask: Ask, path: string, body: unknown): Promise<Answer> => send(ask, path, JSON.stringify(body));
 export const get = (ask: Ask, path: string): Promise<Answer> => send({ ...ask, method: "GET" }, path);
 
-/** What a request is answered that must succeed. */
+/** Returns the answer to a request that must succeed. */
 export async function told(ask: Ask, path: string, body?: unknown): Promise<Record<string, unknown>> {
   const answer = await (body === undefined ? get(ask, path) : post(ask, path, body));
   expect(answer.status, answer.text).toBe(200);

@@ -14,7 +14,7 @@ import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts"
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
-/** Of its HTTP server and its MCP server, without what MemPalace's Python has. */
+/** Packages of its HTTP server and its MCP server that MemPalace's Python lacks. */
 const SERVERS = [
   ...["fastapi==0.165.0", "starlette==1.10.0", "mcp==1.30.0"],
   ...["httpx-sse==0.4.3", "python-multipart==0.0.34", "sse-starlette==3.7.0"],
@@ -96,7 +96,7 @@ export async function runRoampal(version: RoampalVersion, module: string, run: C
 
 /** Runs a script of ours that imports it: JSON in, JSON out. Errors: whatever the script says on stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
-  // What it makes of a set has the same order in every run.
+  // A set has the same order in every run.
   const python = {
     PYTHONPATH: `${folderOf(version)}:${SERVERS_FOLDER}`,
     PYTHONDONTWRITEBYTECODE: "1",

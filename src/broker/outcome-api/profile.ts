@@ -68,7 +68,7 @@ function registry(folder: string): Record<string, unknown> {
   throw new Refused(503, `${file} is no whole JSON object: look at it, or repeat the request if Roampal is writing it`);
 }
 
-/** Undefined where there is no such file. Errors: Refused, 503. */
+/** Undefined for a missing file. Errors: Refused, 503. */
 function textOf(file: string): string | undefined {
   try {
     return readRegularFile(file).toString("utf8");

@@ -24,7 +24,7 @@ import type { Fate } from "./promotion.ts";
 
 export const MEMORY_WING = "roampal";
 const MIDDLE_SCORE = 0.5;
-/** Where facts lie that were taken out of the memory bank: no search looks there. */
+/** Room of facts that were taken out of the memory bank; no search looks there. */
 export const ARCHIVE_ROOM = "archive";
 /** The field of a memory that came from a Roampal: carried.ts. No tool writes it. */
 export const CAME = "roampal_import";

@@ -73,7 +73,7 @@ test.each(["socket", "door"] as const)("the loop of a conversation, through the 
   expect(await told(ask, "/api/hooks/stop", end)).toMatchObject({ stored: true, scoring_complete: true });
 });
 
-/** What a program may not decide, and what cannot be kept. */
+/** Fields that a program may not set, or that cannot be kept. */
 const UNFIT = {
   ...{ room: "books", status: "archived", roampal_import: "{}", promotion_history: "[null]" },
   ...{ "a b": 1, long: "x".repeat(1_001), nested: { a: 1 }, nothing: null },
@@ -152,7 +152,7 @@ test("each request that does not fit has its status, a detail, and changes nothi
     expect([answer.status, answer.headers.allow, answer.body]).toEqual([405, allow, { detail: "Method Not Allowed" }]);
   }
   expect(await told(ask, "/api/stats")).toEqual(before);
-  // Fields that nobody knows, and any type of content, are let be.
+  // Unknown fields and any content type are accepted.
   const odd = { ...ask, headers: { "content-type": "text/plain" } };
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });

@@ -92,7 +92,7 @@ test("`palace outcome door` opens the port for the owner's programs, for good, u
   expect(await door()).toMatchObject({ code: 0, stdout: expect.stringContaining("palace outcome door --local") });
   expect(await palace.run("palace", ["config", "set", "outcome-port", `${port}`])).toMatchObject({ code: 0 });
   expect(await door("--local")).toMatchObject({ code: 0, stdout: expect.stringContaining(`:${port} is open`) });
-  // As whichever agent starts the next broker.
+  // The next broker opens it as well.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await told({ at: port }, "/api/stats")).toMatchObject({ initialized: true });

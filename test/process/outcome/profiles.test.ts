@@ -38,7 +38,7 @@ test("a request for another of Roampal's profiles is refused, and a bound folder
   expect(await inFolder("elsewhere")).toMatchObject({ status: 200 });
   const named = { "x-roampal-profile": "default", "x-roampal-cwd": encodeURIComponent(work) };
   expect(await ask(named)).toMatchObject({ status: 200 });
-  // Half-written: nobody knows whose request it is.
+  // A half-written registry does not tell whose request it is.
   writeFileSync(registry, '{"work": nu');
   expect(await ask({ "x-roampal-profile": "work" })).toMatchObject({ status: 503 });
   expect(await inFolder("work")).toMatchObject({ status: 503, detail: expect.stringContaining(registry) });

@@ -27,7 +27,7 @@ test("start opens the door, which later brokers open too until it is turned off"
     ...{ port, isLocal: false, state: "open" },
   });
   expect(await instance(), "a door that is open is left open").toBe(first);
-  // As whichever agent starts the next broker: it knows of no door.
+  // An agent that starts the next broker does not know of the door.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await palace.run("palace", ["restart"], { env: { MEMPALACE_OUTCOME_PORT: "off" } })).toMatchObject({
