@@ -97,7 +97,9 @@ for (const version of ROAMPAL_VERSIONS) {
       const { results } = await told(palace.door, "/api/search", { query: "", collections: ["working"] });
       const summaries = (results as Found[]).filter(({ metadata }) => metadata["memory_type"] !== "fact");
       expect(summaries).toMatchObject([{ uses: 1, metadata: { exchange_outcome: "worked" } }]);
-      const added = await tool("add_to_memory_bank", { content: "The user bakes on Sundays.", tags: ["identity"] });
+      const added = await tool("add_to_memory_bank", {
+        ...{ content: "The user bakes on Sundays.", tags: ["identity"], noun_tags: ["user"] },
+      });
       const id = /memory_bank_\w+/.exec(added)?.[0];
       const named = version === "0.6.0" ? { id } : { old_content: "The user bakes on Sundays." };
       const updated = await tool("update_memory", { ...named, new_content: "The user bakes on Mondays." });
