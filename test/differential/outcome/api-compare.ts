@@ -30,6 +30,8 @@ const OF_RANKING = [
 ];
 /** Of what was made in this very run; how older ones are said is held by questions.test.ts. */
 const AGE = /^(?:now|\d+m)$/;
+/** The age of a memory in a tool's text. */
+const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
 /** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
@@ -76,7 +78,7 @@ function masked(value: unknown, key = ""): unknown {
     if (WORDED.includes(key)) return value === "" ? "" : "<words>";
     if (JSON_TEXT.test(value)) return asJson(value);
     if (key === "age" && AGE.test(value)) return "<age>";
-    return TIME.test(value) ? "<time>" : value.replaceAll(ID, "<$1$2>");
+    return TIME.test(value) ? "<time>" : value.replaceAll(ID, "<$1$2>").replaceAll(AGE_IN_TEXT, "(<age>");
   }
   if (Array.isArray(value)) {
     const list = value.map((one) => masked(one));
