@@ -21,7 +21,7 @@ beforeEach(() => {
     () => {},
     () => now,
   );
-  guard = new Guard(book, ["palace.example"], () => now);
+  guard = new Guard(book, ["palace.example"], { now: () => now });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
