@@ -2,6 +2,7 @@
  * Where our HTTP API and our tools answer otherwise than the real Roampal, on purpose: one entry a reason. The differential test uses nothing
  * else to forgive a disagreement, and an entry that no step needed fails it.
  */
+import { asksNothing } from "../../../src/engine/outcome/asked.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import {
@@ -277,6 +278,17 @@ export const API_DIFFERENCES: readonly ApiDifference[] = [
     versions: BOTH,
     why: "which memories fit a question, and in what order (docs/explanation/learning.md); what both show agrees in all that both have",
     mend: memoriesShared,
+  },
+  {
+    name: "assent-shows-nothing",
+    versions: BOTH,
+    why: "a message of thanks or assent alone is shown no memories; both packages show some that are like no question",
+    mend: (theirs, ours, step) => {
+      const [a, b] = [bodyOf(theirs), bodyOf(ours)];
+      const isAssent = isPath(step, "hooks/get-context") && asksNothing(String(given(step)["query"] ?? "?"));
+      if (!isAssent || a === undefined || b?.["context_only"] !== "") return undefined;
+      return [{ ...(theirs as Row), body: { ...a, context_only: "" } }, ours];
+    },
   },
   {
     name: "search-text-order",
