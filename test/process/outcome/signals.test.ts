@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test("the agent is asked all the same, its own score counts beside the signal, and so does a person's", async () => {
+test("the agent is asked all the same, its own score counts beside the signal, and a person's replaces both", async () => {
   await using scene = await begun();
   const { client, palace, agent, shown } = scene;
   const exchange = await answer(client, ["tests-passed"]);
@@ -88,7 +88,7 @@ test("the agent is asked all the same, its own score counts beside the signal, a
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "partial" } });
   expect((await palace.run("palace", ["outcome", "score", shown, "failed"])).code).toBe(0);
   const told = await why(client, shown);
-  expect(told).toMatchObject({ score: 0.35, uses: 2, successes: 0.5 });
+  expect(told).toMatchObject({ score: 0.2, uses: 1, successes: 0 });
   expect(saidOf(told)).toEqual([
     ["worked", "tests-passed", 0.5],
     ["partial", "agent", 1],
