@@ -189,8 +189,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env): Config {
     proxy: proxySettings(env),
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
-    roampalDir: roampalDir(env),
-    roampalSettings: roampalSettings(env),
+    ...{ roampalDir: roampalDir(env), roampalSettings: roampalSettings(env) },
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
     hooks: {
       autoSave: !["false", "0", "no"].includes((readVariable(env, "MEMPALACE_HOOKS_AUTO_SAVE") ?? "").toLowerCase()),
