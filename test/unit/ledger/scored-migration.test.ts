@@ -69,7 +69,7 @@ test("what came of a drawer stays, is told without its teller, and what is score
   older();
 
   writer = new LedgerWriter(file, applyWrite);
-  score(writer, "palace outcome", id, "failed");
+  score(writer, "b", id, "failed");
   const ledger = new Database(file, { readonly: true });
   expect(ledger.pragma("user_version", { simple: true })).toBe(SCHEMA_VERSION);
   expect(ledger.pragma("integrity_check", { simple: true })).toBe("ok");
@@ -78,7 +78,7 @@ test("what came of a drawer stays, is told without its teller, and what is score
     ...{ score: 0.4, uses: 2 },
     outcomes: [
       { outcome: "worked", by: null, weight: null },
-      { outcome: "failed", by: "user", weight: 1 },
+      { outcome: "failed", by: "agent", weight: 1 },
     ],
   });
   writer.close();
