@@ -7,13 +7,15 @@ export type Timer = { clear(): void };
 export type Clock = {
   /** Milliseconds since an arbitrary moment. */
   now(): number;
+  /** Calls back after `ms`, or soon if `ms` is negative. */
   after(ms: number, call: () => void): Timer;
 };
 
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   after: (ms, call) => {
-    const timer = setTimeout(call, ms);
+    // Node warns on stderr of a negative time, and a hook's stderr is shown to its user.
+    const timer = setTimeout(call, Math.max(ms, 0));
     return { clear: () => clearTimeout(timer) };
   },
 };
