@@ -18,7 +18,14 @@ const WAKE_UP_MAX_MS = 15_000;
 /** More than a fenced text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
-export type Hook = { argv: readonly string[]; env: Env; agent: string; log: (line: string) => void };
+/** `cwd`: the project's folder, where the process runs in another one. */
+export type Hook = {
+  argv: readonly string[];
+  env: Env;
+  agent: string;
+  log: (line: string) => void;
+  cwd?: string | undefined;
+};
 export type Session = { harness: "opencode" | "pi"; id: string };
 
 /** Inserted at the top of such a file by `palace install`: the commands that start us from its place. */
@@ -55,7 +62,7 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
 /** Empty when there is nothing to tell or no memory. With `isResumed` it returns only what the session was told before. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
-  const more = ["--cwd", process.cwd(), ...(isResumed ? ["--resumed"] : [])];
+  const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
@@ -71,7 +78,7 @@ export async function askTurn(hook: Hook, session: Session, prompt: string, lost
   const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
   const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], TURN_MAX_MS, {
     prompt,
-    cwd: process.cwd(),
+    cwd: hook.cwd ?? process.cwd(),
   });
   const { scoring = "", context = "" } = text === "" ? {} : (JSON.parse(text) as Partial<Beside>);
   return { scoring, context };
@@ -119,7 +126,9 @@ export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchan
       hook.log(`an exchange of ${harness} ${id} is not kept: ${error.message}`);
       resolve();
     });
-    child.stdin.on("error", () => resolve()).end(JSON.stringify({ ...said, cwd: process.cwd() }), () => resolve());
+    child.stdin
+      .on("error", () => resolve())
+      .end(JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() }), () => resolve());
     child.unref();
     hook.log(`an exchange of ${harness} ${id} is handed over`);
     await within(promise, TURN_MAX_MS);

@@ -119,6 +119,17 @@ export class Turns {
     this.#compacted.delete(session);
   }
 
+  /** Returns the text in front of a message; the question for scores only if it is the last. */
+  before(message: string, isLast: boolean): string {
+    const { scoring = "", context = "" } = this.#told.get(message) ?? {};
+    return [isLast ? scoring : "", context].filter((text) => text !== "").join("\n");
+  }
+
+  /** Returns the id of the user's message that the turn answers; undefined between turns. */
+  messageOf(session: string): string | undefined {
+    return this.#turns.get(session)?.message;
+  }
+
   /**
    * The messages of a request, with what is known in front of each; those of opencode stay as they are, because it shows them. The
    * question for scores stands in front of the last one alone: it was answered, or not, when the next came.
@@ -126,8 +137,7 @@ export class Turns {
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");
     return messages.map((message) => {
-      const { scoring = "", context = "" } = this.#told.get(message.info.id ?? "") ?? {};
-      const told = [message === last ? scoring : "", context].filter((text) => text !== "").join("\n");
+      const told = this.before(message.info.id ?? "", message === last);
       const at = message.parts.findIndex(isTyped);
       if (told === "" || at === -1) return message;
       const parts = message.parts.map((part, index) =>

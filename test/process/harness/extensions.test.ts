@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Env } from "../../../src/config/env.ts";
-import type { Hooks } from "../../../src/harness/opencode/palace.ts";
+import type { Hooks } from "../../../src/harness/opencode/generation-1.ts";
 import type { Pi, PiContext, PiMessage, PiTool } from "../../../src/harness/pi/host.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
@@ -161,8 +161,9 @@ describe.skipIf(missing)("the pi extension", () => {
 });
 
 describe.skipIf(missing)("the opencode plugin", () => {
+  type Plugin = { server: () => Promise<Hooks>; setup: unknown };
   const load = async (): Promise<Hooks> =>
-    ((await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: () => Promise<Hooks> }).default();
+    ((await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin }).default.server();
   const systemOf = async (hooks: Hooks, sessionID: string, prompt = "You are an agent."): Promise<string[]> => {
     const system = [prompt];
     await hooks["experimental.chat.system.transform"]({ sessionID }, { system });
