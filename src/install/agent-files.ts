@@ -6,7 +6,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AgentPlaces } from "../config/agents.ts";
 import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hooks.ts";
-import { contentOf } from "./files.ts";
+import { findAgent } from "./detect.ts";
+import { Draft, valueOf } from "./draft.ts";
+import { contentOf, textOf } from "./files.ts";
 import type { Want } from "./want.ts";
 
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
@@ -20,7 +22,7 @@ export type Launch = { shim: readonly [string, ...string[]]; hook: string; exten
 
 export type Row =
   /** A file of the agent's own, into which we merge an entry. `fresh` is the initial text of a new one. */
-  | { kind: "merge"; path: string; want: Want; fresh: string }
+  | { kind: "merge"; path: string; want: Want; fresh: string; note?: string | undefined }
   /** A file that is entirely ours: a copy of a shipped one. A seed is written once and then belongs to the agent. */
   | { kind: "own" | "seed"; path: string; content: Buffer }
   | { kind: "folder"; path: string }
@@ -34,6 +36,7 @@ const SERVER = "mempalace";
 /** The permission rule for all tools of our server: without it a headless Claude Code is refused every call. */
 const CLAUDE_TOOLS = `mcp__${SERVER}`;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
+const UNSURE = "the version of opencode is unknown: this is the form of opencode 1, which opencode 2 reads too";
 const PLUGIN = { "@opencode-ai/plugin": "*" };
 
 export function configFile(agent: AgentName, places: AgentPlaces): string {
@@ -47,6 +50,37 @@ function opencodeFile({ opencodeDir }: AgentPlaces): string {
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
+/**
+ * Returns the generation of opencode whose settings are written. Undefined when nothing tells: its own installer's program has no
+ * version in a file.
+ */
+export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
+  const { version = "" } = findAgent("opencode", places);
+  if (/^1\./.test(version)) return 1;
+  if (/^(?:[2-9]|\d\d+)\./.test(version)) return 2;
+  return hasSecondForm(opencodeFile(places)) ? 2 : undefined;
+}
+
+/** True for settings that only opencode 2 has: the object `mcp.servers`, which no server of 1.x is called, or the list `plugins`. */
+function hasSecondForm(path: string): boolean {
+  try {
+    const content = contentOf(path);
+    const root = content === undefined ? undefined : new Draft(path, textOf(path, content)).root();
+    const servers = valueOf(valueOf(root, "mcp"), "servers");
+    const isServer = valueOf(servers, "type")?.type === "string";
+    return (servers?.type === "object" && !isServer) || valueOf(root, "plugins")?.type === "array";
+  } catch {
+    // The plan reports what cannot be read.
+    return false;
+  }
+}
+
+/** Names the agent, with its generation where that is known and makes a difference. */
+export function labelOf(agent: AgentName, places: AgentPlaces): string {
+  const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
+  return generation === undefined ? agent : `${agent} ${generation}`;
+}
+
 export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   const { places, shipped } = parts;
   switch (agent) {
@@ -54,9 +88,10 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
       return [...claudeRows(parts), ...skillRows(shipped, join(places.claudeDir, "skills"))];
     case "opencode": {
       const plugin = extensionRow(parts, "opencode/palace.js", join(places.opencodeDir, "plugins/palace.js"));
+      const generation = opencodeGeneration(places);
       return [
-        opencodeRow(opencodeFile(places), parts.launch),
-        ...(plugin.kind === "own" ? seedRows(places.opencodeDir) : []),
+        opencodeRow(opencodeFile(places), parts.launch, generation),
+        ...(plugin.kind === "own" && generation !== 2 ? seedRows(places.opencodeDir) : []),
         plugin,
         ...skillRows(shipped, join(places.opencodeDir, "skills")),
       ];
@@ -79,7 +114,7 @@ export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
   const both = ["opencode.json", "opencode.jsonc"].map((name) => join(places.opencodeDir, name));
-  return both.filter((path) => path !== now).map((path) => opencodeRow(path, launch));
+  return both.filter((path) => path !== now).map((path) => opencodeRow(path, launch, opencodeGeneration(places)));
 }
 
 function folderOf(agent: AgentName, places: AgentPlaces): string {
@@ -110,12 +145,17 @@ function claudeRows({ places, launch }: RowParts): Row[] {
   ];
 }
 
-function opencodeRow(path: string, launch: Launch): Row {
-  const value = { type: "local", command: launch.shim, enabled: true };
-  return merge(path, { kind: "entry", keys: ["mcp", SERVER], value }, OPENCODE_NEW);
+function opencodeRow(path: string, { shim }: Launch, generation: 1 | 2 | undefined): Row {
+  // With Code Mode a model of opencode 2 sees a single tool that takes JavaScript instead of our tools.
+  const second = { type: "local", command: shim, disabled: false, codemode: false };
+  if (generation === 2)
+    return merge(path, { kind: "entry", keys: ["mcp", "servers", SERVER], value: second }, OPENCODE_NEW);
+  const first = { type: "local", command: shim, enabled: true };
+  const row = merge(path, { kind: "entry", keys: ["mcp", SERVER], value: first }, OPENCODE_NEW);
+  return generation === undefined ? { ...row, note: UNSURE } : row;
 }
 
-function merge(path: string, want: Want, fresh = ""): Row {
+function merge(path: string, want: Want, fresh = ""): Extract<Row, { kind: "merge" }> {
   return { kind: "merge", path, want, fresh };
 }
 

@@ -8,7 +8,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { Draft } from "./draft.ts";
 import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
 import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";
-import { type Before, holds, lookBefore, unwire, type Want, wire } from "./want.ts";
+import { type Before, holds, lookBefore, movedFrom, unwire, type Want, wire } from "./want.ts";
 
 type MergeRow = Extract<Row, { kind: "merge" }>;
 type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
@@ -75,7 +75,8 @@ export function planInstall(rows: readonly Row[], known: Known): Plan {
 
 function installStep(row: Row, known: Known): Step {
   const target = targetOf(row.path);
-  const nothing = { path: row.path, target, kind: row.kind, note: undefined, needsBackup: false, isOurs: false };
+  const note = row.kind === "merge" ? row.note : undefined;
+  const nothing = { path: row.path, target, kind: row.kind, note, needsBackup: false, isOurs: false };
   if (row.kind === "skip")
     return { change: { ...nothing, action: "skip", note: row.note, current: undefined, next: undefined } };
   if (row.kind === "folder") {
@@ -111,11 +112,15 @@ function mergeStep(
   recorded: FileRecord | undefined,
   { state }: Known,
 ): Merged {
-  const text = current === undefined ? fresh : textOf(path, current);
-  const draft = new Draft(path, text);
-  const isOurs = holds(draft, want, recorded !== undefined);
-  const without = new Draft(path, text);
-  if (isOurs) unwire(without, asRecorded(want, recorded), recorded);
+  const draft = new Draft(path, current === undefined ? fresh : textOf(path, current));
+  const moved = movedFrom(want, recorded?.want);
+  const own = moved === undefined ? recorded : undefined;
+  const hasMoved = moved !== undefined && holds(draft, moved, true);
+  if (moved !== undefined) unwire(draft, moved, recorded);
+  const isThere = holds(draft, want, own !== undefined);
+  const isOurs = isThere || hasMoved;
+  const without = new Draft(path, draft.content);
+  if (isThere) unwire(without, asRecorded(want, own), own);
   // A file that we created and that holds nothing of others counts as no file.
   const isNone = current === undefined || (recorded?.before === null && isBare(without));
   const isKnown =
@@ -210,7 +215,10 @@ function becomes(change: Change, next: Buffer | undefined): Change {
 
 function withoutUs(path: string, want: Want, current: Buffer, recorded: FileRecord | undefined): Buffer | undefined {
   const draft = new Draft(path, textOf(path, current));
-  unwire(draft, asRecorded(want, recorded), recorded);
+  const moved = movedFrom(want, recorded?.want);
+  if (moved !== undefined) unwire(draft, moved, recorded);
+  const own = moved === undefined ? recorded : undefined;
+  unwire(draft, asRecorded(want, own), own);
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 

@@ -9,7 +9,8 @@ import { type Draft, propertyOf, valueOf } from "./draft.ts";
 type Json = Record<string, unknown>;
 
 export type Want =
-  | { kind: "entry"; keys: readonly [container: string, name: string]; value: Json }
+  /** `keys`: the objects that hold the entry, from the outermost, and its name. */
+  | { kind: "entry"; keys: readonly [string, string, ...string[]]; value: Json }
   /** `allow`: permission rules that go beside the hooks; records of older installs have none. */
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
@@ -36,19 +37,31 @@ export function wire(draft: Draft, want: Want): void {
   for (const rule of want.allow ?? []) allowRule(draft, rule);
 }
 
-function wireEntry(draft: Draft, [container, name]: readonly [string, string], value: Json): void {
-  const root = draft.root();
-  const entries = valueOf(root, container);
-  if (entries === undefined) return draft.insert(root, container, { [name]: value });
-  if (entries.type !== "object") throw draft.error(entries.offset, `: ${container} is no object`);
+function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
+  let entries = draft.root();
+  for (const [depth, key] of keys.slice(0, -1).entries()) {
+    const inner = valueOf(entries, key);
+    const missing = keys.slice(depth + 1).reduceRight<Json>((one, name) => ({ [name]: one }), value);
+    if (inner === undefined) return draft.insert(entries, key, missing);
+    if (inner.type !== "object") throw draft.error(inner.offset, `: ${pathOf(keys, depth + 1)} is no object`);
+    entries = inner;
+  }
+  const name = keys.at(-1) ?? "";
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
   // The keys of a remote server's entry contradict ours, so it is replaced; a local one keeps its other keys, above all its
   // environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
-  settle(draft, () => valueOf(valueOf(draft.root(), container), name), value);
+  settle(draft, () => nodeAt(draft, keys), value);
 }
+
+function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
+  return keys.reduce<Node | undefined>(valueOf, draft.root());
+}
+
+/** Names the first `depth` of the keys, as a record lists them. */
+const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
 /** Sets the members that differ, one after another, because each edit moves the next one. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
@@ -114,8 +127,14 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
  */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
-  const entry = valueOf(valueOf(draft.root(), want.keys[0]), want.keys[1]);
+  const entry = nodeAt(draft, want.keys);
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
+}
+
+/** Returns the recorded entry when the agent's generation has its entries elsewhere now; undefined when it is in its place. */
+export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
+  if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
+  return was.keys.join(".") === want.keys.join(".") ? undefined : was;
 }
 
 /** True when an entry starts our shim, as this or another install of ours writes it. */
@@ -142,9 +161,10 @@ export function lookBefore(draft: Draft, want: Want): Before {
     kept.push(...(want.allow ?? []).filter((rule) => rulesOf(permissions, "allow", rule).length > 0));
     return { kept: [...kept, ...want.events.filter((event) => valueOf(hooks, event) !== undefined)], was: null };
   }
-  const entries = valueOf(root, want.keys[0]);
-  const entry = valueOf(entries, want.keys[1]);
-  return { kept: entries === undefined ? [] : [want.keys[0]], was: entry === undefined ? null : draft.textOf(entry) };
+  for (let depth = 1; depth < want.keys.length; depth += 1)
+    if (nodeAt(draft, want.keys.slice(0, depth)) !== undefined) kept.push(pathOf(want.keys, depth));
+  const entry = nodeAt(draft, want.keys);
+  return { kept, was: entry === undefined ? null : draft.textOf(entry) };
 }
 
 /** Takes our entries out, and containers that are then empty and did not exist before us. */
@@ -152,15 +172,15 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
     if (!holds(draft, want, before !== undefined)) return;
-    const [container, name] = want.keys;
-    const entries = valueOf(draft.root(), container);
-    const entry = valueOf(entries, name);
+    const containers = want.keys.slice(0, -1);
+    const entries = nodeAt(draft, containers);
+    const entry = valueOf(entries, want.keys.at(-1) ?? "");
     if (entries === undefined || entry === undefined) return;
     if (was !== null) return draft.replace(entry, was);
     draft.remove(entries, entry.parent ?? entry);
     // When several entries share the name all are ours: a remaining one would come into effect.
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
-    return prune(draft, container, kept);
+    return prune(draft, containers, kept);
   }
   // A rule names no command: without a record it is ours only where hooks of ours are.
   const isOurs = before !== undefined || holds(draft, want, false);
@@ -177,7 +197,7 @@ function disallow(draft: Draft, rule: string, kept: readonly string[]): void {
   const list = propertyOf(permissions, "allow");
   const isLeft = kept.includes("permissions.allow") || !isBlank(draft, list);
   if (permissions !== undefined && list !== undefined && !isLeft) draft.remove(permissions, list);
-  prune(draft, "permissions", kept);
+  prune(draft, ["permissions"], kept);
 }
 
 function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly string[]): void {
@@ -193,14 +213,17 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   const list = propertyOf(hooks, event);
   const isLeft = kept.includes(event) || !isBlank(draft, list);
   if (hooks !== undefined && list !== undefined && !isLeft) draft.remove(hooks, list);
-  prune(draft, "hooks", kept);
+  prune(draft, ["hooks"], kept);
 }
 
-function prune(draft: Draft, key: string, kept: readonly string[]): void {
-  const root = draft.root();
-  const property = propertyOf(root, key);
-  const isLeft = kept.includes(key) || !isBlank(draft, property);
-  if (root !== undefined && property !== undefined && !isLeft) draft.remove(root, property);
+/** Takes empty containers out, from the innermost; one that was there before us stays, and so does what holds it. */
+function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
+  const parent = nodeAt(draft, containers.slice(0, -1));
+  const property = propertyOf(parent, containers.at(-1) ?? "");
+  const isLeft = kept.includes(containers.join(".")) || !isBlank(draft, property);
+  if (parent === undefined || property === undefined || isLeft) return;
+  draft.remove(parent, property);
+  if (containers.length > 1) prune(draft, containers.slice(0, -1), kept);
 }
 
 /**

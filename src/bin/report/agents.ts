@@ -1,6 +1,6 @@
 /** What `palace doctor` says of this machine's agents: nothing, unless there is something to do. Imported by checks.ts. */
 import type { Config } from "../../config/config.ts";
-import { AGENTS } from "../../install/agent-files.ts";
+import { AGENTS, labelOf } from "../../install/agent-files.ts";
 import { wiringOf } from "../../install/install.ts";
 import { rivalsOf } from "../../install/rivals/rivals.ts";
 import { otherMemory } from "../docker/one-memory.ts";
@@ -32,12 +32,18 @@ export function checkAgents(config: Config): Check[] {
   const checks: Check[] = [];
   const drifted = states.filter(({ state }) => state === "drifted").map(({ agent }) => agent);
   if (drifted.length > 0) {
-    const detail = `${drifted.join(", ")}: wired by another version of ours, or changed since`;
+    const names = drifted.map((agent) => labelOf(agent, parts.places)).join(", ");
+    const detail = `${names}: wired by another version of ours, or changed since`;
     const hint = `palace install ${drifted.length === 1 ? drifted[0] : "all"}`;
     checks.push({ name: "agents", state: "warn", detail, hint });
   }
   for (const { agent } of states.filter(({ state }) => state !== "not wired"))
     for (const { what, where, wins, takeOut } of rivalsOf(agent, parts, process.cwd()))
-      checks.push({ name: "agents", state: "warn", detail: `${agent}: ${what} (${where}): ${wins}`, hint: takeOut });
+      checks.push({
+        name: "agents",
+        state: "warn",
+        detail: `${labelOf(agent, parts.places)}: ${what} (${where}): ${wins}`,
+        hint: takeOut,
+      });
   return checks;
 }

@@ -1,5 +1,5 @@
 /** `palace install status`: lists the coding agents of this machine, and whether they are wired. */
-import { AGENTS, configFile } from "../../install/agent-files.ts";
+import { AGENTS, configFile, opencodeGeneration } from "../../install/agent-files.ts";
 import { findAgent } from "../../install/detect.ts";
 import { type Parts, wiringOf } from "../../install/install.ts";
 import type { Rival } from "../../install/rivals/rival.ts";
@@ -29,7 +29,13 @@ export const verb = defineVerb({
     const parts = wiringParts(config, (values as { palace?: string }).palace);
     const agents = AGENTS.map((agent) => describe(agent, parts));
     if (out.isJson) out.document({ agents });
-    else out.table(agents.map(({ agent, version, state, config: file }) => [agent, version ?? "-", state, file]));
+    else
+      out.table(
+        agents.map(({ agent, version, generation, state, config: file }) => [
+          generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
+          ...[version ?? "-", state, file],
+        ]),
+      );
     for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
       if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} mends it`));
@@ -46,6 +52,8 @@ type Described = {
   found: boolean;
   program: string | null;
   version: string | null;
+  /** The generation of opencode; null when neither its version nor its settings tell. */
+  generation?: 1 | 2 | null;
   state: string;
   config: string;
   problem?: string;
@@ -55,7 +63,8 @@ type Described = {
 function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
   const { program, version, hasFolder } = findAgent(agent, parts.places);
   const found = program !== undefined || hasFolder;
-  const known = { agent, found, program: program ?? null, version: version ?? null };
+  const generation = agent === "opencode" && found ? { generation: opencodeGeneration(parts.places) ?? null } : {};
+  const known = { agent, found, program: program ?? null, version: version ?? null, ...generation };
   const config = configFile(agent, parts.places);
   try {
     const wiring = wiringOf(agent, parts);

@@ -62,7 +62,7 @@ export function firstHooks({ client }: Input, env: Env): Hooks {
     "experimental.chat.messages.transform": (_input, output) =>
       memory.safely("messages.transform", async () => {
         const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
-        // What was shown is no part of what was said, and the summary would keep it; nobody scores in there.
+        // The summary must not keep the text that was shown, and cannot answer the question for scores.
         if (compacting.delete(id)) return;
         await memory.asked(id);
         output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));

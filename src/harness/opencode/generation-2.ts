@@ -12,7 +12,7 @@ import type { Part } from "./turns.ts";
 export type TextPart = { type: "text"; text: string };
 export type ModelMessage = { id?: string; role: string; content: readonly { type: string; text?: string }[] };
 
-/** What the session hooks are handed. Whatever they change of it goes to the model. */
+/** Events of the session hooks. opencode sends the model each event as the hooks leave it. */
 export type SessionHooks = {
   prompt: { sessionID: string; messageID: string; prompt: { text: string } };
   context: { sessionID: string; kind?: string; system: TextPart[]; messages: ModelMessage[] };
@@ -134,7 +134,7 @@ class Served {
     if (sessionID === undefined) return;
     const isBroken = ENDS.get(type);
     if (isBroken !== undefined) this.#settle(sessionID, isBroken);
-    // Every project hears of every session; one of another folder is told by its own.
+    // Every project hears every event of the service: a session of another folder belongs to that project.
     const isHere = location?.directory !== undefined && location.directory === this.#context.location?.directory;
     if (type === "session.created" && isHere) this.memory.begun(sessionID, parentID);
     if (type === "session.revert.committed") this.memory.turns.removed(sessionID);
@@ -170,7 +170,7 @@ class Served {
     for (const part of partsSince(messages, prompt)) turns.answer({ ...part, sessionID: id });
   }
 
-  /** True unless opencode says that nothing was said in the session. */
+  /** True unless opencode returns an empty session. */
   async #wasUsed(sessionID: string): Promise<boolean> {
     let messages: readonly StoredMessage[] | undefined;
     await this.memory.safely("context", async () => {

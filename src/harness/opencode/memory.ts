@@ -79,7 +79,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** True while nothing was asked for this session. */
+  /** True until a wake-up text is asked for. */
   isNew(id: string): boolean {
     return !this.#told.has(id);
   }
@@ -95,7 +95,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** `isResumed`: the session was begun before, so that it is told only what it was told then. */
+  /** `isResumed`: the session was begun before, so it gets only the kept wake-up text. */
   prompted(id: string, message: string | undefined, prompt: string, isResumed: boolean): void {
     this.#unfiled.add(id);
     if (this.#settings.outcomes !== "off" && prompt !== "" && message !== undefined) {

@@ -38,20 +38,6 @@ const pluginFolders = (look: Look): string[] =>
 
 export const OPENCODE_ROWS: readonly RivalRow[] = [
   {
-    name: "opencode 2",
-    find: ({ version, places }) =>
-      version === undefined || !/^(?:[2-9]|\d\d+)\./.test(version)
-        ? []
-        : [
-            {
-              what: `opencode ${version}: our plugin is for 1.x`,
-              where: join(places.opencodeDir, "plugins/palace.js"),
-              wins: "the tools and palace mine sessions work; wake-up text, recall and automatic filing do not yet",
-              takeOut: "npm install -g opencode-ai@1",
-            },
-          ],
-  },
-  {
     // opencode 1 passes it over.
     name: "native server",
     find: (look) =>

@@ -117,7 +117,8 @@ export function sheetsOf(look: Look, paths: readonly string[]): Sheet[] {
 export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
   const [command, ...args] = shim;
   const value: unknown = getNodeValue(node);
-  return isRecord(value) && value["enabled"] !== false && looksOurs(value, { command, args });
+  if (!isRecord(value) || value["enabled"] === false || value["disabled"] === true) return false;
+  return looksOurs(value, { command, args });
 }
 
 /** Lists the servers in the object at `keys` that one of `names` matches and that do not start our shim. */

@@ -1,5 +1,15 @@
 /** `palace install`, `uninstall` and `agents` as they are typed, and killed at every step. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkAgents } from "../../../src/bin/report/agents.ts";
@@ -97,6 +107,38 @@ test("install, agents and doctor name what an agent prefers to ours, and what to
   expect(installed.stderr).toContain(`Claude Code runs it instead of ours in ${palace.home}\n  ${takeOut}`);
   expect((await json(palace, "agents")).value.agents[0]).toMatchObject({ state: "conflict", rivals: [{ takeOut }] });
   expect(checkAgents(loadConfig(palace.env))).toMatchObject([{ name: "agents", state: "warn", hint: takeOut }]);
+});
+
+test("status, install and doctor name the generation of opencode", async () => {
+  const bin = mkdtempSync(join(tmpdir(), "opencode-program-"));
+  await using palace = createTestPalace({ env: { PATH: `${bin}:/usr/bin:/bin` } });
+  const use = (version: string): void =>
+    writeFileSync(join(bin, "package.json"), JSON.stringify({ name: "opencode-ai", version }));
+  const status = async (): Promise<string> => (await palace.run("palace", ["install", "status"])).stdout;
+  const doctor = (): string[] => checkAgents(loadConfig(palace.env)).map(({ detail }) => detail);
+  try {
+    writeFileSync(join(bin, "opencode"), "#!/bin/sh\n", { mode: 0o755 });
+    expect((await json(palace, "install", "status")).value.agents[1]).toMatchObject({
+      version: null,
+      generation: null,
+    });
+    expect(await status()).toMatch(/opencode 1 or 2\t-\tnot wired/);
+    expect((await palace.run("palace", ["install", "opencode"])).stdout).toContain("which opencode 2 reads too");
+    use("1.18.33");
+    expect(await status()).toMatch(/opencode 1\t1\.18\.33\twired/);
+    expect(doctor()).toEqual([]);
+    use("2.2.6");
+    expect((await json(palace, "install", "status")).value.agents[1]).toMatchObject({
+      generation: 2,
+      state: "drifted",
+    });
+    expect(doctor()).toEqual([expect.stringMatching(/^opencode 2: wired by/)]);
+    await palace.run("palace", ["install", "opencode"]);
+    expect(await status()).toMatch(/opencode 2\t2\.2\.6\twired/);
+    expect(doctor()).toEqual([]);
+  } finally {
+    rmSync(bin, { recursive: true, force: true });
+  }
 });
 
 test("a dry run prints the lines for a read-only file, and status says that it is one", async () => {

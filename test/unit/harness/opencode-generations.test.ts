@@ -132,7 +132,7 @@ test("opencode 2: before a compaction the session is filed, and the summary says
   await filed(2);
 });
 
-test("opencode 2: a resumed session is told only what it was told before, and a subagent nothing", async () => {
+test("opencode 2: a resumed session gets the kept wake-up text, and a subagent gets none", async () => {
   const host = await loaded();
   host.sessions.set("ses_old", { messages: [{ id: "m", type: "user", text: "once" }] });
   await host.prompt("ses_old", "again");
@@ -149,7 +149,7 @@ test("opencode 2: a resumed session is told only what it was told before, and a 
   await host.unload();
 });
 
-test("opencode 2: it goes on where there is no palace command, and where opencode answers nothing", async () => {
+test("opencode 2: it goes on without a palace command, and without answers of opencode", async () => {
   vi.stubEnv("MEMPALACE_HOOK_COMMAND", join(home, "none"));
   const host = await loaded();
   await host.prompt("ses_unknown", "how?");
@@ -162,7 +162,7 @@ test("opencode 2: it goes on where there is no palace command, and where opencod
   await expect(plugin.setup({ ...rest, session: refusing })).resolves.toBeTypeOf("function");
 });
 
-/** What opencode 1.18.33 hands to `setup`: it has no `session`, no `event` and no `app`. */
+/** The context of `setup` in opencode 1.18.33, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
 test("opencode 1.18.33 takes the default export, calls both halves of it, and the first one alone acts", async () => {

@@ -30,6 +30,7 @@ const ENTRY: Want = {
   keys: ["mcpServers", "mempalace"],
   value: { command: "mempalace-mcp", args: [], more: { a: [1] } },
 };
+const DEEP: Want = { ...ENTRY, keys: ["mcp", "servers", "mempalace"] };
 const EVENTS = ["SessionStart", "Stop"];
 const HOOKS: Want = {
   kind: "hooks",
@@ -54,6 +55,9 @@ function foreign(text: string): string {
     Record<string, unknown>
   >;
   for (const key of ["mcpServers", "mcp"]) delete value[key]?.["mempalace"];
+  const servers = value["mcp"]?.["servers"] as Record<string, unknown> | undefined;
+  delete servers?.["mempalace"];
+  if (servers !== undefined && Object.keys(servers).length === 0) delete value["mcp"]?.["servers"];
   for (const [event, groups] of Object.entries(value["hooks"] ?? {})) {
     if (!Array.isArray(groups)) continue;
     const left = groups.filter((group) => !JSON.stringify(group).includes("palace hook claude-code"));
@@ -83,7 +87,7 @@ function isWithin(part: string, whole: string): boolean {
 test(`${TEXTS} generated texts keep every character of theirs when ours is put in, and all but blanks when it is taken out again`, () => {
   for (let seed = 1; seed <= TEXTS; seed += 1) {
     const { text, chance } = generated(seed);
-    const want = chance.of([ENTRY, HOOKS]);
+    const want = chance.of([ENTRY, DEEP, HOOKS]);
     const draft = new Draft("file", text);
     wire(draft, want);
     const wired = draft.content;

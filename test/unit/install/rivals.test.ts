@@ -133,11 +133,6 @@ const CASES: Case[] = [
     found: [[".claude.json:3", "claude mcp remove roampal-core -s user"]],
   },
   {
-    ...{ agent: "opencode", row: "opencode 2" },
-    files: { "bin/opencode": "#!/bin/sh\n", "package.json": { name: "opencode-linux-x64", version: "2.2.6" } },
-    found: [["opencode/plugins/palace.js", "npm install -g opencode-ai@1"]],
-  },
-  {
     ...{ agent: "opencode", row: "native server" },
     files: { "opencode/opencode.json": { mcp: { servers: { mempalace: { type: "local", command: ["python3"] } } } } },
     found: [["opencode/opencode.json:4", "take mcp.servers.mempalace out of"]],
