@@ -115,7 +115,7 @@ test("a server of the user's in the place of ours is put back", () => {
   expect(settings()).toEqual({ mcp: { servers: { mempalace: SECOND } } });
   uninstall("opencode", parts, false);
   expect(read(FILE)).toBe(own);
-  // The same where we stood in the form of 1.x before.
+  // An update from 1.x gives it back, too.
   useOpencode("1.18.33");
   install("opencode", parts, false);
   useOpencode("2.2.6");
@@ -124,7 +124,7 @@ test("a server of the user's in the place of ours is put back", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("an unknown version gets the form of 1.x and is told so, unless the settings have the form of 2", () => {
+test("an unknown version gets the form of 1.x and a note, unless the settings have the form of 2", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();
@@ -147,7 +147,7 @@ test("an unknown version gets the form of 1.x and is told so, unless the setting
   expect(() => install("opencode", parts, false)).toThrow("line 2");
 });
 
-test("mcp or mcp.servers that is no object is named, and nothing is written", () => {
+test("install refuses an mcp or mcp.servers of another type, and writes nothing", () => {
   useOpencode("2.2.6");
   for (const [text, name] of [
     ['{ "mcp": 1 }', "mcp is no object"],
