@@ -1,4 +1,4 @@
-/** Where the entry for opencode is written: 1.x and 2 have other settings, and a move from one to the other leaves nothing behind. */
+/** The place of our entry in the settings of opencode 1.x and of opencode 2, and the move from one to the other. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
