@@ -1,10 +1,10 @@
 /** Agents' sandboxes that refuse sockets: a command and a shim name the cause at once, and start no broker to wait for. */
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { refusing, sandboxMissing, sandboxRuntime } from "../../helpers/sandbox.ts";
 
@@ -88,6 +88,13 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
 });
 
 describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
+  // Its processes have a /dev of their own, so a home in /dev/shm is another folder there.
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync("/var/tmp/palace-boxed-");
+  });
+  afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+
   type Settings = { write?: string[]; network?: object };
 
   async function inside(palace: TestPalace, args: string[], { write = [], network = {} }: Settings = {}): Promise<Ran> {
@@ -108,7 +115,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
   }
 
   test("a read names the setting, and with it the broker answers", async () => {
-    await using palace = createTestPalace();
+    await using palace = createTestPalace({ home });
     await palace.startBroker();
     const refused = await atOnce(inside(palace, ["search", "anything"]));
     expect(refused.code, refused.stderr).toBe(3);
@@ -121,7 +128,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
   });
 
   test("a write is spooled where the sandbox lets it be, and else refused with both reasons", async () => {
-    await using palace = createTestPalace();
+    await using palace = createTestPalace({ home });
     const refused = await atOnce(inside(palace, ["call", "add_drawer", drawer]));
     expect(refused.code, refused.stdout).toBe(3);
     expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*cannot be written/);
