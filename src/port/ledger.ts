@@ -99,8 +99,9 @@ export interface LedgerReader {
   standings(ids: readonly string[]): Map<string, Standing>;
   /** A drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
-  /** For each concept the newest outcomes of memories that were shown for a question with it; each outcome once. */
-  answered(concepts: readonly number[]): Answered[];
+  /** For each concept the newest outcomes of memories that were shown for a question with it; each outcome once.
+   * `collections`: no others are read. */
+  answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Outcomes of drawers with a known question, by drawer. */
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** The newest outcomes of memories of a collection that were shown in talks of that kind. */
@@ -108,7 +109,8 @@ export interface LedgerReader {
   /** Entries of a Roampal's graphs behind that one, in the order of their ids: one at least, as long as there are some, and up to `bytes`. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
   isCarried(id: string): boolean;
-  conversations(): number;
+  /** Ids of all that are kept. */
+  conversations(): string[];
   conversation(id: string): Conversation | undefined;
   /** Where a drawer was shown, the newest first. */
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];

@@ -10,10 +10,11 @@ import { essentialStory, NO_PALACE, WAKE_UP_ROWS_MAX } from "../../engine/drawer
 import { readAudit, readSelector } from "../../engine/hygiene/hygiene.ts";
 import { readPart } from "../../engine/import/merge.ts";
 import { askedMark } from "../../engine/outcome/asked.ts";
+import { apart, profileIn, readerOf } from "../../engine/outcome/apart.ts";
 import { carriedEntries, graphPage } from "../../engine/outcome/carried-graph.ts";
 import { carriedPage } from "../../engine/outcome/import.ts";
 import { listBooks } from "../../engine/outcome/library.ts";
-import { MEMORY_WING } from "../../engine/outcome/store.ts";
+import { isMemoryWing, MEMORY_WING } from "../../engine/outcome/store.ts";
 import { insightFields, recallFields } from "../../engine/outcome/recall-fields.ts";
 import type { OwnSearches } from "../../engine/outcome/searched.ts";
 import { drawersToShow, owedScore, told, toldFields } from "../../engine/outcome/told.ts";
@@ -25,6 +26,7 @@ import { redact as mask, redactAnswer } from "../../engine/text/redact.ts";
 import type { WriteMethod } from "../../engine/tools/apply.ts";
 import { withAdoption } from "../../engine/tools/read-tools.ts";
 import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { MethodName, SearchMode } from "../../protocol/spec.ts";
@@ -58,7 +60,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     // Memory with outcomes decides itself what is shown of it, and when.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
-      .filter((one) => wing === MEMORY_WING || one.wing !== MEMORY_WING);
+      .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
     const story = essentialStory(drawers, clean);
     return redactAnswer({ story }, redact);
   }),
@@ -139,48 +141,51 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const asked = { conversation, prompt, project: optionalString(params, "project"), isFresh, isCompacted };
     const clean = (text: string): string => mask(text, redact).text;
     const startedAtMs = performance.now();
-    const { reads } = await palaceAfterWrites(dependencies, call);
+    const { reads: whole } = await palaceAfterWrites(dependencies, call);
+    const profile = profileIn(params);
+    const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
     // An agent that waits no longer sees nothing, and what it has not seen counts as not shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };
+    const named = { conversation, ...(profile !== undefined && { profile }) };
     const beginning: Beginning = { drawers, mark: askedMark(prompt), isFresh };
-    const { value } = await submit(dependencies, "turn.begin", { conversation }, call, beginning);
+    const { value } = await submit(dependencies, "turn.begin", named, call, beginning);
     const [begun, nowMs] = [value as Begun, Date.now()];
     const fields = params["isDetailed"] === true ? { fields: toldFields(reads, begun, prompt, clean, nowMs) } : {};
     return redactAnswer({ ...told(reads, begun, { prompt, ...found }, clean, nowMs), ...fields }, redact);
   },
   "turn.end": write("turn.end"),
-  "turn.scored": read(({ reads }, { params }) => scoredIn(reads.reader, stringOf(params, "conversation"))),
+  "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
     // It goes to others than the agents that the broker serves.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
-      owedScore(reads, asked, (text) => mask(text, mode).text),
+      owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),
       mode,
     );
   }),
   "turn.judge": write("turn.judge"),
   "book.ingest": write("book.ingest"),
   "book.remove": write("book.remove"),
-  "book.list": read(({ reads }) => listBooks(reads.reader)),
+  "book.list": read(({ reads }, { params }) => listBooks(readerIn(reads, params))),
   "fact.add": write("fact.add"),
   "fact.update": write("fact.update"),
   "fact.archive": write("fact.archive"),
   "outcome.record": write("outcome.record"),
   "outcome.score": write("outcome.score"),
   "outcome.search": read(async ({ reads }, { params, peer }, { redact }) =>
-    redactAnswer({ memories: await recallFields(forAgent(reads, peer), params, Date.now()) }, redact),
+    redactAnswer({ memories: await recallFields(forAgent(reads, peer, params), params, Date.now()) }, redact),
   ),
   "outcome.insights": read(async ({ reads }, { params, peer }, { redact }) =>
-    redactAnswer(await insightFields(forAgent(reads, peer), stringOf(params, "query"), Date.now()), redact),
+    redactAnswer(await insightFields(forAgent(reads, peer, params), stringOf(params, "query"), Date.now()), redact),
   ),
   "outcome.rewrite": write("outcome.rewrite"),
-  "outcome.stats": read(({ reads }) => memoryStats(reads.reader)),
+  "outcome.stats": read(({ reads }, { params }) => memoryStats(readerIn(reads, params))),
   "outcome.why": read(({ reads }, { params }, { redact }) =>
-    redactAnswer(why(reads.reader, stringOf(params, "id"), Date.now()), redact),
+    redactAnswer(why(readerIn(reads, params), stringOf(params, "id"), Date.now()), redact),
   ),
   "outcome.import": write("outcome.import"),
   "outcome.export": read(({ reads }, { params }) => carriedPage(reads.reader, params)),
@@ -207,8 +212,17 @@ function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }
 
-function forAgent(reads: OpenPalace["reads"], { agent }: Call["peer"]): OpenPalace["reads"] & { own: OwnSearches } {
-  return { ...reads, own: reads.searches.of(agent) };
+function forAgent(
+  reads: OpenPalace["reads"],
+  { agent }: Call["peer"],
+  params: Call["params"],
+): ReturnType<typeof apart<OpenPalace["reads"]>> & { own: OwnSearches } {
+  return { ...apart(reads, profileIn(params)), own: reads.searches.of(agent) };
+}
+
+/** Reads the memory of the profile that the call names. */
+function readerIn({ reader }: OpenPalace["reads"], params: Call["params"]): MemoryReader {
+  return readerOf(reader, profileIn(params));
 }
 
 /** With `wing`, notes of that wing alone. */
@@ -218,8 +232,9 @@ function storyOfProject(
   wing: string | undefined,
   clean: (text: string) => string,
 ): string {
-  const here = wing === undefined ? project.filter((one) => one !== MEMORY_WING) : [wing];
-  const others = wing === undefined ? reader.newestNotes([...here, MEMORY_WING], true, NOTES_READ_MAX) : [];
+  const here = wing === undefined ? project.filter((one) => !isMemoryWing(one)) : [wing];
+  const memories = [MEMORY_WING, ...reader.places().flatMap((place) => (isMemoryWing(place.wing) ? [place.wing] : []))];
+  const others = wing === undefined ? reader.newestNotes([...here, ...memories], true, NOTES_READ_MAX) : [];
   return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
 }
 

@@ -3,6 +3,7 @@
  * door has. Loaded at the first such request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Profile } from "../../engine/outcome/apart.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
@@ -11,7 +12,7 @@ import type { Held } from "../door/held.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { checkFields, type Values } from "./fields.ts";
-import { assertDefaultProfile } from "./profile.ts";
+import { profileOf } from "./profile.ts";
 import { Refused, refusalOf } from "./refused.ts";
 import { API_ROUTES, type ApiRoute, type Asker } from "./routes.ts";
 
@@ -28,12 +29,12 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
   return async (request, response, peer) => {
     try {
       const route = routeOf(request);
-      if (route !== API_ROUTES[HEALTH]) assertDefaultProfile(request.headers, options.roampalSettings);
+      const profile = route === API_ROUTES[HEALTH] ? undefined : profileOf(request.headers, options.roampalSettings);
       const given =
         route.method === "GET" ? Object.fromEntries(urlOf(request).searchParams) : await bodyOf(request, peer, options);
       if (given === GONE) return;
       const values = checked(route, given);
-      sendJson(response, 200, await route.answer(askerFor(options, request, peer), values as never));
+      sendJson(response, 200, await route.answer(askerFor(options, request, peer, profile), values as never));
     } catch (error) {
       const { status, detail, fields, headers } = error instanceof Refused ? error : unforeseen(error);
       // The rest of an oversized body is not read.
@@ -82,12 +83,18 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
 }
 
 /** The call's key is the request's, as each route writes once at most. */
-function askerFor({ dispatch, health, status }: OutcomeApiOptions, request: IncomingMessage, peer: Peer): Asker {
+function askerFor(
+  { dispatch, health, status }: OutcomeApiOptions,
+  request: IncomingMessage,
+  peer: Peer,
+  profile: Profile,
+): Asker {
+  const named = profile === undefined ? {} : { profile };
   const key = request.headers[IDEMPOTENCY_HEADER];
   const meta = typeof key === "string" ? { _meta: { [IDEMPOTENCY_META]: key } } : {};
   return {
     call: async (method, params) => {
-      const message = { jsonrpc: "2.0", id: 0, method, params: { ...params, ...meta } };
+      const message = { jsonrpc: "2.0", id: 0, method, params: { ...params, ...named, ...meta } };
       const answer = await dispatch(peer, message, JSON.stringify(params).length);
       if (answer === undefined || "error" in answer)
         throw refusalOf(answer?.error ?? { code: 0, message: "no answer" });

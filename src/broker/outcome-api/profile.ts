@@ -1,11 +1,11 @@
 /**
- * Finds which of Roampal's profiles a request is for. This memory is the profile `default`; a request for another profile is refused, so
- * that no profile ever sees the memories of another. The files are Roampal's own, and are only read. Source: roampal 0.6.0,
- * `_resolve_profile_name` in its server/main.py.
+ * Finds which of Roampal's profiles a request is for. Refuses a profile that Roampal does not know. Roampal's files are only read. Source:
+ * roampal 0.6.0, `_resolve_profile_name` in its server/main.py.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { type Profile, profileKey } from "../../engine/outcome/apart.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { readRegularFile } from "../../platform/regular-file.ts";
 import { Refused } from "./refused.ts";
@@ -16,18 +16,22 @@ const REGISTRY = "profiles.json";
 const BINDINGS = "bindings";
 const NAME_SHOWN = 60;
 
-/** `folder`: Roampal's folder of settings. Errors: Refused, 404 for another profile, 503 for a registry that cannot be read. */
-export function assertDefaultProfile(headers: IncomingHttpHeaders, folder: string): void {
+/**
+ * Returns the key of the profile. `folder`: Roampal's folder of settings. Errors: Refused, 404 for an unknown profile, 503 for a registry
+ * that cannot be read.
+ */
+export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile {
   const named = headerOf(headers, "x-roampal-profile");
-  if (named === DEFAULT) return;
+  if (named === DEFAULT) return undefined;
   const profile = named ?? boundProfile(headerOf(headers, "x-roampal-cwd"), folder) ?? activeProfile(folder);
-  if (profile === undefined || profile === DEFAULT) return;
-  const shown = JSON.stringify(profile.slice(0, NAME_SHOWN));
+  if (profile === undefined || profile === DEFAULT) return undefined;
   const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);
-  const what = isKnown ? "is a memory of Roampal's that this palace does not serve" : "is not registered";
+  const key = isKnown ? profileKey(profile) : undefined;
+  if (key !== undefined) return key;
+  const shown = JSON.stringify(profile.slice(0, NAME_SHOWN));
   throw new Refused(
     404,
-    `Profile ${shown} ${what}. This palace is the profile ${DEFAULT}: roampal profile use ${DEFAULT}, or a palace of its own: palace --palace DIR outcome import FOLDER`,
+    `Profile ${shown} is not registered. Add it to ${join(folder, REGISTRY)}, for example {"work": null}, or use ${DEFAULT}`,
   );
 }
 

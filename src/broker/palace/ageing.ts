@@ -3,8 +3,8 @@
  * write of its own, which the journal has as any other. Started by palace.ts.
  */
 import { randomUUID } from "node:crypto";
+import { type Profile, profilesIn, readerOf } from "../../engine/outcome/apart.ts";
 import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/retention.ts";
-import { MEMORY_WING } from "../../engine/outcome/store.ts";
 import { isTrueTime, tick, type TrueTime } from "../../engine/outcome/true-time.ts";
 import { moment } from "../../platform/boot.ts";
 import type { Log } from "../../platform/log.ts";
@@ -37,12 +37,12 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
   let time = lastTick(reader);
-  const look = async ({ trueMs, shifts }: TrueTime, isStart: boolean): Promise<void> => {
+  const look = async ({ trueMs, shifts }: TrueTime, isStart: boolean, profile: Profile): Promise<void> => {
     const now = { trueMs, shifts };
     while (!isEnded) {
-      const ids = await dueMemories({ reader }, now, isStart);
+      const ids = await dueMemories({ reader: readerOf(reader, profile) }, now, isStart);
       if (ids.length === 0) break;
-      const request: AgeRequest = { ids, time: now, isStart };
+      const request: AgeRequest = { ids, time: now, isStart, ...(profile !== undefined && { profile }) };
       const { outcome } = await queue.submit(PEER, callOf(request), ids.join().length);
       if (!outcome.ok) throw new Error(outcome.error.message);
       const { moved, gone } = outcome.value as { moved: number; gone: number };
@@ -59,11 +59,11 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
         log.info("the clock does not tell the time that has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
       // A palace without such memories has nothing to read.
-      const hasMemories = isLook && reader.places().some(({ wing }) => wing === MEMORY_WING);
+      const profiles = isLook ? [...profilesIn(reader.places())] : [];
       const isFiling = time.lastRow !== last?.lastRow;
-      if (nth === 0 || hasJumped || isFiling || hasMemories)
+      if (nth === 0 || hasJumped || isFiling || profiles.length > 0)
         await writer.call("putMeta", TRUE_TIME, JSON.stringify(time));
-      if (hasMemories) await look(time, nth === 1);
+      for (const profile of profiles) await look(time, nth === 1, profile);
     } catch (error) {
       if (!isEnded) log.warn("memories were not aged", { why: String(error) });
     }

@@ -3,7 +3,8 @@
  * text means is found on the main thread (near-facts.ts), where the vectors are; the write looks whether it is still there.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import { InvalidValue, validContent } from "../text/validate.ts";
 import { CAPACITY, weightOf } from "./memory-bank.ts";
 import { ARCHIVE_ROOM, isoTime, MEMORY_WING, storeMemory } from "./store.ts";
@@ -16,7 +17,7 @@ const STARTING_SCORES: ReadonlyMap<unknown, number> = new Map([
   ["partial", 0.55],
 ]);
 
-export function addToBank(tx: LedgerTx, call: WriteCall): { id: string } {
+export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   const { params } = call;
   const text = validContent(params["content"]);
   const tags = readTags(params["tags"]);
@@ -31,7 +32,7 @@ export function addToBank(tx: LedgerTx, call: WriteCall): { id: string } {
 }
 
 /** `id`: the fact that was meant, or null. */
-export function updateFact(tx: LedgerTx, call: WriteCall): { id: string | null } {
+export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };
@@ -41,7 +42,7 @@ export function updateFact(tx: LedgerTx, call: WriteCall): { id: string | null }
 }
 
 /** The fact is archived: no tool of this surface finds it any more, and `undo` brings it back. */
-export function archiveFact(tx: LedgerTx, call: WriteCall): { id: string | null } {
+export function archiveFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };
   const archived = { status: "archived", archived_at: isoTime(call.atMs), archive_reason: "delete_memory" };
@@ -49,7 +50,7 @@ export function archiveFact(tx: LedgerTx, call: WriteCall): { id: string | null 
   return { id: fact.id };
 }
 
-export function recordTakeaway(tx: LedgerTx, call: WriteCall): { id: string; text: string } {
+export function recordTakeaway(tx: MemoryTx, call: WriteCall): { id: string; text: string } {
   const { key_takeaway: given, initial_score: outcome } = call.params;
   if (given === undefined || given === "") throw new InvalidValue("'key_takeaway' is required");
   const text = validContent(given, "key_takeaway");
@@ -67,7 +68,7 @@ export function recordTakeaway(tx: LedgerTx, call: WriteCall): { id: string; tex
   return { id, text };
 }
 
-function meant(tx: LedgerTx, { findings }: WriteCall): Drawer | undefined {
+function meant(tx: MemoryTx, { findings }: WriteCall): Drawer | undefined {
   const fact = typeof findings === "string" ? tx.findDrawer(findings) : undefined;
   return fact?.wing === MEMORY_WING && fact.room === "memory_bank" ? fact : undefined;
 }

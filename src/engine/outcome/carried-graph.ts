@@ -5,7 +5,8 @@
 import { hasLevels } from "../../platform/levels.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { parseJson } from "../../platform/parse-json.ts";
-import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { LedgerReader, WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } from "../../protocol/outcome.ts";
@@ -29,7 +30,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
 }
 
 /** What Roampal says last of an entry counts: nothing here changes one. */
-export function importGraph(tx: LedgerTx, { params, findings }: WriteCall): GraphReport {
+export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
     const id = JSON.stringify(at);

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { within } from "../../platform/within.ts";
-import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../../port/search.ts";
 import { STALE_FACTOR, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import { nowAt } from "../graph/temporal.ts";
@@ -23,7 +23,7 @@ import { trust, wrongShare } from "./trust.ts";
 
 export type FindContext = {
   reader: Pick<
-    LedgerReader,
+    MemoryReader,
     "drawersByRow" | "listDrawers" | "standings" | "findDrawer" | "graph" | "places" | "answered" | "toldOf" | "toldIn"
   >;
   lexical: Pick<LexicalIndex, "candidates">;

@@ -6,7 +6,8 @@
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import type { Drawer } from "../../port/drawer.ts";
-import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../port/memory.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
@@ -22,7 +23,7 @@ const ID_MAX = 200;
 const UNDO = "palace undo";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
+export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   const { memories, isDry } = readParams(call.params);
   const report: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
   const absent: CarriedMemory[] = [];
@@ -32,6 +33,8 @@ export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
     const why = oddityOf(one) ?? objectionTo(memory, seen);
     const there = why === undefined ? findHeld(tx, memory) : undefined;
     if (why !== undefined) report.refused.push({ id: idOf(one), why });
+    else if (there === undefined && tx.isTaken(plainId(memory.id)))
+      report.refused.push({ id: memory.id, why: "its id is that of another profile's memory" });
     else if (there === undefined) absent.push(memory);
     else meet(tx, call, memory, there, isDry, report);
   }
@@ -43,7 +46,7 @@ export function importMemories(tx: LedgerTx, call: WriteCall): ImportReport {
 }
 
 /** Of those that are not here: what came before, unless an undo was the last to touch it. */
-function goneOf(tx: LedgerTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
+function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
     call.peer.agent,
@@ -53,13 +56,13 @@ function goneOf(tx: LedgerTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /** The memory under that id, or under the one that it had before it was moved over there: another may have the same digits. */
-function findHeld(tx: LedgerTx, { id, text }: CarriedMemory): Drawer | undefined {
+function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
   const isItself = shown !== undefined && (shown.id === id || shown.id === plainId(id));
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
+function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {
   const { drawer, standing } = fromCarried(memory, call.peer.agent);
   const made = toMemory({ row: 0, wing: MEMORY_WING, room: String(drawer.metadata["room"]), ...drawer }, standing);
   if (made !== undefined && dueFate(made, plainTime(call.atMs), false).kind === "goes") report.overdue += 1;
@@ -71,7 +74,7 @@ function add(tx: LedgerTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
 
 /** The folder's state is taken only while the memory is here as it came. */
 function meet(
-  tx: LedgerTx,
+  tx: MemoryTx,
   call: WriteCall,
   memory: CarriedMemory,
   there: Drawer,
@@ -106,7 +109,7 @@ function meet(
  * A page of the memories in the order of their filing, whatever their collection. `after`: the drawer in front of it. Errors:
  * PROTOCOL_BAD_PARAMS.
  */
-export function carriedPage(reader: LedgerReader, { from, after }: Record<string, unknown>): CarriedPage {
+export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw refused("from must be a number of drawers");
   const before = from === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
 /** One outcome of one drawer, whoever has told it: it is noted beside the drawer, which goes where that leads. Source: outcome-memory.md 2.6. */
 import type { Drawer } from "../../port/drawer.ts";
-import type { LedgerTx } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import type { Question, Scored } from "../../port/outcome.ts";
 import { afterOutcome, afterPerson, type Verdict as Judged } from "./outcome.ts";
 import { fate } from "./promotion.ts";
@@ -13,7 +13,7 @@ export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question
 /**
  * Returns the score for which the memory was taken out; undefined where it is still there. A book's chunk is never judged by its outcomes: asked for, it is as it is. But it is known what it has answered.
  */
-export function judge(tx: LedgerTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
+export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);
   const question = asked === undefined || memory === undefined ? null : { ...asked, collection: memory.collection };
@@ -42,7 +42,7 @@ export function judge(tx: LedgerTx, drawer: Drawer, { question: asked, ...verdic
   return next.kind === "goes" ? standing.score : undefined;
 }
 
-function wordsOfPerson(tx: LedgerTx, id: string): Judged[] {
+function wordsOfPerson(tx: MemoryTx, id: string): Judged[] {
   return tx.standings
     .scored(id)
     .filter(({ source }) => source === "user")

@@ -3,7 +3,8 @@
  * it may come when the conversation has gone on. Source: outcome-memory.md 7.5.
  */
 import type { Drawer } from "../../port/drawer.ts";
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import type { Outcome } from "../../port/outcome.ts";
 import type { Methods } from "../../protocol/spec.ts";
 import { InvalidValue } from "../text/validate.ts";
@@ -16,7 +17,7 @@ import { idOf } from "./turn.ts";
  * Counts what is judged. What anybody has judged since the turn began that was to judge it stays, in whatever conversation that was.
  * Errors: InvalidValue, PROTOCOL_BAD_PARAMS.
  */
-export function judgeTurn(tx: LedgerTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
+export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));
   const answer = findShown(tx, idOf(params, "exchange"));
   const sinceMs = timeOf(params["sinceMs"]);

@@ -2,7 +2,7 @@
  * What was learned from questions like this one: where they were answered, and by which memories. Runs on the broker's main thread.
  * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
  */
-import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import type { Answered, Question, Told } from "../../port/outcome.ts";
 import { isSameTopic, solutionsOf, type Solved } from "./known-solutions.ts";
 import { contextType } from "./context-type.ts";
@@ -19,7 +19,7 @@ export type Lessons = {
 
 const NONE: Lessons = { collections: COLLECTIONS, solved: new Map(), alike: new Map() };
 
-export function lessonsOf(reader: Pick<LedgerReader, "answered">, query: string): Lessons {
+export function lessonsOf(reader: Pick<MemoryReader, "answered">, query: string): Lessons {
   const question = questionOf(query);
   const answered = question === undefined ? [] : reader.answered(question.concepts);
   if (question === undefined || answered.length === 0) return NONE;
@@ -45,7 +45,7 @@ const SURE_USES = 3;
  * outcome-memory.md 3.8, 8.5.
  */
 export function effectivenessIn(
-  reader: Pick<LedgerReader, "toldIn">,
+  reader: Pick<MemoryReader, "toldIn">,
   text: string,
 ): (collection: Collection) => number | undefined {
   const known = new Map<Collection, number | undefined>();

@@ -2,7 +2,8 @@
  * Books: a document's chunks are filed under one title, and go together; writes run inside the transaction. Asked for by
  * `search_memory`, never shown unasked. Source: outcome-memory.md 10.
  */
-import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../port/memory.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
 import { BOOK_MAX_BYTES, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 import type { Book } from "../../protocol/outcome.ts";
@@ -24,7 +25,7 @@ export function sourceOfBook(title: string): string {
 }
 
 /** A title that is there keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
-export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"]["result"] {
+export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"]["result"] {
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
   const content = wellFormed(textOf(params, "content").replaceAll("\0", ""));
@@ -51,13 +52,13 @@ export function ingestBook(tx: LedgerTx, call: WriteCall): Methods["book.ingest"
 }
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function removeBook(tx: LedgerTx, { params }: WriteCall): { title: string; removed: number } {
+export function removeBook(tx: MemoryTx, { params }: WriteCall): { title: string; removed: number } {
   const title = titleOf(params);
   return { title, removed: tx.deleteSource(sourceOfBook(title)) };
 }
 
 /** Reads the chunks of all books. */
-export async function listBooks(reader: LedgerReader): Promise<{ books: Book[] }> {
+export async function listBooks(reader: MemoryReader): Promise<{ books: Book[] }> {
   const books = new Map<string, Book>();
   for await (const { metadata } of memoriesIn({ reader }, "books")) {
     const [title, source, at] = [metadata["title"], metadata["source"], metadata["created_at"]].map((value) =>
@@ -69,10 +70,10 @@ export async function listBooks(reader: LedgerReader): Promise<{ books: Book[] }
   return { books: [...books.values()] };
 }
 
-function freeBook(tx: LedgerTx, seed: string): string {
+function freeBook(tx: MemoryTx, seed: string): string {
   for (let nth = 0; ; nth++) {
     const book = `books_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
-    if (tx.findDrawer(`${book}_chunk_0`) === undefined) return book;
+    if (!tx.isTaken(`${book}_chunk_0`)) return book;
   }
 }
 

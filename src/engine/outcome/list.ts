@@ -1,11 +1,11 @@
 /** Memories that are there, for who asks for them and not for what fits a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import { type Filters, matches } from "./filters.ts";
 import { type Collection, COLLECTIONS } from "./memory.ts";
 import { type Memory, MEMORY_WING, toMemory } from "./store.ts";
 
-export type ListContext = { reader: Pick<LedgerReader, "listDrawers" | "standings" | "places"> };
+export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
 /** The newest memories of each collection that a list reads. */
 const LISTED_MAX = 10_000;

@@ -2,7 +2,8 @@
  * Does to memories what time alone does: looks which are due, on the main thread, and moves or deletes them in a write of the broker's
  * own. Source: outcome-memory.md 2.8.
  */
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
 import { type ListContext, memoriesIn } from "./list.ts";
 import { MOVING } from "./memory.ts";
@@ -14,7 +15,7 @@ import { type TrueTime, trueAgeMs } from "./true-time.ts";
 export const AGED_MAX = 200;
 
 /** The write judges each memory again: somebody may have scored it in between. */
-export type AgeRequest = { ids: string[]; time: Time; isStart: boolean };
+export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
 /** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
@@ -30,7 +31,7 @@ export async function dueMemories(context: ListContext, time: Time, isStart: boo
   return due;
 }
 
-export function ageMemories(tx: LedgerTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
+export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { moved: 0, gone: 0 };
   // Memories that a person has brought back stay.

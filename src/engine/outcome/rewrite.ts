@@ -1,10 +1,11 @@
 /** Gives a memory another text; its standing stays. Inside a write. Source: outcome-memory.md 4.13. */
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import { asText, validContent } from "../text/validate.ts";
 import { findShown, isoTime, toMemory } from "./store.ts";
 
 /** `id` null: the collection has no such memory. Errors: InvalidValue. */
-export function rewriteMemory(tx: LedgerTx, { params, atMs }: WriteCall): { id: string | null; length: number } {
+export function rewriteMemory(tx: MemoryTx, { params, atMs }: WriteCall): { id: string | null; length: number } {
   const text = validContent(params["new_content"], "new_content");
   const drawer = findShown(tx, asText(params["id"] ?? ""));
   const memory = drawer && toMemory(drawer, undefined);

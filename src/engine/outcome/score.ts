@@ -3,7 +3,8 @@
  * keeps its place, and carries what came of it. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
-import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../port/memory.ts";
 import type { Conversation, Outcome, Question } from "../../port/outcome.ts";
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
@@ -31,7 +32,7 @@ const NO_TALK = "default";
 export type Searched = Readonly<Record<string, Question>>;
 
 /** `conversation`: where the client knows it, as programs do; agents do not. */
-export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
+export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
@@ -87,7 +88,7 @@ export function scoreMemories(tx: LedgerTx, call: WriteCall): ScoreResult {
  * the agent itself has searched, which the broker knows.
  */
 function questions(
-  tx: LedgerTx,
+  tx: MemoryTx,
   { findings }: WriteCall,
   conversation: Conversation | undefined,
 ): (id: string) => Question | undefined {
@@ -111,7 +112,7 @@ export function questionIn(exchange: Drawer): Question | undefined {
  * The conversation that the client names, if it is one. Undefined for a name that is the client's own and no talk's: the memories tell
  * then. Source: outcome-memory.md 4.9.
  */
-function named(tx: LedgerTx, { params }: WriteCall): Conversation | undefined {
+function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
 }
 
@@ -120,18 +121,18 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
 }
 
 /** The exchange that this turn asks about. What comes after the turn's end is no longer of it. */
-function unscored(tx: LedgerTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
+function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
 /** Finds the exchange that this turn asks about, also after it was scored. */
-function askedAbout(tx: LedgerTx, { exchange, isAsked }: Conversation): Drawer | undefined {
+function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer | undefined {
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
 /** True for a memory that an earlier call of this turn gave another outcome, which it keeps. */
 function contradicts(
-  tx: LedgerTx,
+  tx: MemoryTx,
   { scored, atMs }: Conversation,
   { drawer: { id, room }, outcome }: { drawer: Drawer; outcome: Outcome },
 ): boolean {
@@ -143,7 +144,7 @@ function contradicts(
 
 /** The exchange is from now on what the agent makes of it; where it is not known, that is a memory of its own. */
 function summarise(
-  tx: LedgerTx,
+  tx: MemoryTx,
   call: WriteCall,
   drawer: Drawer | undefined,
   { text, outcome, isFirst }: { text: string; outcome: Outcome; isFirst: boolean },
@@ -158,8 +159,8 @@ function summarise(
 }
 
 /** Its id is made of its text: the same call again stores nothing. */
-function storeOnce(tx: LedgerTx, call: WriteCall, text: string, fields: Metadata): void {
-  const key = `${String(fields["memory_type"])} ${text}`;
+function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): void {
+  const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
   if (findShown(tx, firstId("working", key))?.text === text) return;
   storeMemory(tx, { ...call, key }, { collection: "working", text, fields });
 }
@@ -169,7 +170,7 @@ function storeOnce(tx: LedgerTx, call: WriteCall, text: string, fields: Metadata
  * else the only one that owes a score. Undefined where nobody knows which one is meant.
  */
 function owing(
-  tx: LedgerTx,
+  tx: MemoryTx,
   { peer, atMs, params }: WriteCall,
   judged: readonly string[],
   hasIds: boolean,
@@ -196,7 +197,7 @@ function only<T>(list: readonly T[]): T | undefined {
 
 /** Returns what the agent had searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
 export function searchedFor(
-  { reader, own }: { reader: Pick<LedgerReader, "findDrawer">; own: OwnSearches },
+  { reader, own }: { reader: Pick<MemoryReader, "findDrawer">; own: OwnSearches },
   params: WriteCall["params"],
 ): Searched {
   const searched = readScores(params, "unknown").flatMap(([shown]): [string, Question][] => {

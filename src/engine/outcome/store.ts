@@ -4,7 +4,8 @@
  * was filed under, and the memory is shown under the id that it has in its collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
-import type { LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryTx } from "../../port/memory.ts";
 import type { Standing } from "../../port/outcome.ts";
 import { sha256Hex } from "../text/text.ts";
 import { weightOf } from "./memory-bank.ts";
@@ -23,6 +24,8 @@ import {
 import type { Fate } from "./promotion.ts";
 
 export const MEMORY_WING = "roampal";
+/** Begins the wing of a named profile: apart.ts. */
+export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
 /** Room of facts that were taken out of the memory bank; no search looks there. */
 export const ARCHIVE_ROOM = "archive";
@@ -57,7 +60,13 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
 
 /** As it stands before anything is told of it: a memory by its collection, any other drawer in the middle. */
 export function unjudged(drawer: Drawer): Standing {
-  return toMemory(drawer, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
+  const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
+  return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
+}
+
+/** True for the wing of any profile. */
+export function isMemoryWing(wing: string): boolean {
+  return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
 
 /** What came from a Roampal is one whatever its id looks like. */
@@ -67,7 +76,7 @@ export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata"
 
 /** Returns the id. It is made of the write's key: applied again, the write makes the same one. */
 export function storeMemory(
-  tx: LedgerTx,
+  tx: MemoryTx,
   call: WriteCall,
   { collection, text, score, fields = {} }: NewMemory,
 ): string {
@@ -92,27 +101,27 @@ function nthId(collection: Collection, seed: string, nth: number): string {
 }
 
 /** Eight digits are few: another memory may have them, in any collection. */
-function freeId(tx: LedgerTx, collection: Collection, seed: string): string {
+function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);
-    if (idsOf(id).every((one) => tx.findDrawer(one) === undefined)) return id;
+    if (!idsOf(id).some((one) => tx.isTaken(one))) return id;
   }
 }
 
 /** The drawer that an id was given out for, here or by a Roampal, wherever the memory is by now; any drawer by its own id. */
-export function findShown(tx: Pick<LedgerTx, "findDrawer">, id: string): Drawer | undefined {
+export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));
   if (drawer !== undefined) return drawer;
   for (const one of idsOf(id)) {
     const moved = tx.findDrawer(one);
-    if (moved?.wing === MEMORY_WING) return moved;
+    if (moved !== undefined && isMemoryWing(moved.wing)) return moved;
   }
   return undefined;
 }
 
 /** Does what its standing, or its age, has decided. */
-export function follow(tx: LedgerTx, memory: Memory, decided: Fate, atMs: number): void {
+export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number): void {
   const { drawerId, collection, metadata, standing } = memory;
   if (decided.kind === "goes") tx.deleteDrawer(drawerId);
   if (decided.kind !== "moves") return;

@@ -2,7 +2,7 @@
  * What an agent is told in a turn: which memories, found before the write that notes them, and the words, made after it. Runs on the
  * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
  */
-import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
 import { newConversation } from "./conversation.ts";
@@ -30,7 +30,7 @@ const SAID_CHARACTERS = 2_000;
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {
-  reader: FindContext["reader"] & Pick<LedgerReader, "shownIn" | "shownAt" | "conversation">;
+  reader: FindContext["reader"] & Pick<MemoryReader, "shownIn" | "shownAt" | "conversation">;
 };
 type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
@@ -135,7 +135,7 @@ export function toldFields(
 
 /** Returns what the agent was asked in the current turn and has not answered yet: the beginning of each text. */
 export function owedScore(
-  context: TextContext & { reader: Pick<LedgerReader, "conversation" | "shownAt"> },
+  context: TextContext & { reader: Pick<MemoryReader, "conversation" | "shownAt"> },
   { conversation: id, reply }: { conversation: string; reply: string },
   clean: Clean,
 ): OwedScore {

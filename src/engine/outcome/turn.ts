@@ -3,7 +3,8 @@
  * agent has answered. No text of the turn stands in the answers, because the journal keeps those. Source: outcome-memory.md 4.4, 4.5.
  */
 import type { Metadata } from "../../port/drawer.ts";
-import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../port/memory.ts";
 import type { Conversation, Signal } from "../../port/outcome.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
@@ -40,7 +41,7 @@ export type Begun = {
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
-export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
+export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
   const known = found(tx, call);
@@ -60,7 +61,7 @@ export function beginTurn(tx: LedgerTx, call: WriteCall): Begun {
 }
 
 /** Returns the memory that holds the exchange, if both have said something. Errors: PROTOCOL_BAD_PARAMS. */
-export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; scored: boolean } {
+export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
   // It has waited for a broker, while the conversation went on.
@@ -97,7 +98,7 @@ export function endTurn(tx: LedgerTx, call: WriteCall): { id: string | null; sco
 }
 
 /** Whether the user has said something else than in the last exchange. */
-function asksOther(tx: LedgerTx, { exchange }: Conversation, user: string): boolean {
+function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);
 }
@@ -106,7 +107,7 @@ function asksOther(tx: LedgerTx, { exchange }: Conversation, user: string): bool
  * Without a word of the user an agent may go on, as with what a subagent in the background has brought: its answer is the same one, and
  * longer. Returns that exchange's id.
  */
-function goneOn(tx: LedgerTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
+function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
   const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
   if (drawer === undefined || !`${text}\n`.startsWith(`${drawer.text}\n`)) return undefined;
   tx.updateDrawer(drawer.id, { text, metadata: drawer.metadata });
@@ -117,7 +118,7 @@ type Heeded = { signal: Signal; conversation: Conversation; answer: string | nul
 
 /** Judges an exchange and what was shown for it; an exchange before that was not completed, or is gone, is judged by nothing. */
 function heed(
-  tx: LedgerTx,
+  tx: MemoryTx,
   { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
 ): void {
   const { outcome, of } = SIGNALS[signal];
@@ -136,7 +137,7 @@ function heed(
   }
 }
 
-function askedBefore(tx: LedgerTx, exchange: string): string | undefined {
+function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
   const drawer = tx.findDrawer(exchange);
   return drawer && askedMark(keptExchange(drawer).user);
 }
@@ -174,12 +175,12 @@ function readSignals(given: unknown): Set<HostSignal> {
 }
 
 /** False of a conversation that nobody knows. What came after the turn's end counts as well. */
-export function scoredIn(reader: Pick<LedgerReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
+export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
   const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
   return { isAsked, isScored: isScored || scored.length > 0 };
 }
 
-function found(tx: LedgerTx, { params, peer, atMs }: WriteCall): Conversation {
+function found(tx: MemoryTx, { params, peer, atMs }: WriteCall): Conversation {
   const id = idOf(params, "conversation");
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
 }

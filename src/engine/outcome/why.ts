@@ -1,5 +1,5 @@
 /** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
-import type { LedgerReader } from "../../port/ledger.ts";
+import type { MemoryReader } from "../../port/memory.ts";
 import type { PastOutcome, Scored } from "../../port/outcome.ts";
 import { staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import { nowAt } from "../graph/temporal.ts";
@@ -12,7 +12,7 @@ import { wilson } from "./wilson.ts";
 const SHOWN_MAX = 20;
 
 /** Of a memory by any id it was shown by, or of any drawer that was scored. */
-export function why(reader: LedgerReader, id: string, nowMs: number): MemoryWhy {
+export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };
   const standing = reader.standings([drawer.id]).get(drawer.id);
@@ -66,10 +66,10 @@ function questionsOf(id: string, scored: readonly Scored[]): MemoryTold["questio
   return { asked: asked.size, solved: solved.length, answers: [...answers.values()] };
 }
 
-export function memoryStats(reader: LedgerReader): MemoryStats {
+export function memoryStats(reader: MemoryReader): MemoryStats {
   const rooms = new Map(
     reader.places().flatMap(({ wing, room, drawers }) => (wing === MEMORY_WING ? [[room, drawers]] : [])),
   );
   const collections = Object.fromEntries(COLLECTIONS.map((room) => [room, rooms.get(room) ?? 0]));
-  return { collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations() };
+  return { collections, archived: rooms.get(ARCHIVE_ROOM) ?? 0, conversations: reader.conversations().length };
 }

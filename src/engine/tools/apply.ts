@@ -20,6 +20,7 @@ import { forget, undo } from "../hygiene/hygiene.ts";
 import { importPart } from "../import/merge.ts";
 import { ageMemories } from "../outcome/retention.ts";
 import { answering, SAID } from "../outcome/answer.ts";
+import { ofDefault, ofProfile } from "../outcome/apart.ts";
 import { addToBank, archiveFact, recordTakeaway, updateFact } from "../outcome/bank.ts";
 import { importGraph } from "../outcome/carried-graph.ts";
 import { importMemories } from "../outcome/import.ts";
@@ -63,11 +64,11 @@ const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Wri
   create_tunnel: createTunnel,
   delete_tunnel: deleteTunnel,
   delete_hallway: deleteHallway,
-  add_to_memory_bank: answering(addToBank, SAID.added),
-  update_memory: answering(updateFact, SAID.updated),
-  delete_memory: answering(archiveFact, SAID.archived),
-  record_response: answering(recordTakeaway, SAID.recorded),
-  score_memories: answering(scoreMemories, SAID.scored),
+  add_to_memory_bank: ofDefault(answering(addToBank, SAID.added)),
+  update_memory: ofDefault(answering(updateFact, SAID.updated)),
+  delete_memory: ofDefault(answering(archiveFact, SAID.archived)),
+  record_response: ofDefault(answering(recordTakeaway, SAID.recorded)),
+  score_memories: ofDefault(answering(scoreMemories, SAID.scored)),
 };
 
 const METHODS = {
@@ -82,19 +83,19 @@ const METHODS = {
   "memory.undo": undo,
   "memory.import": importPart,
   "message.add": addMessages,
-  "book.ingest": ingestBook,
-  "book.remove": removeBook,
-  "outcome.import": importMemories,
-  "outcome.importGraph": importGraph,
-  "turn.begin": beginTurn,
-  "turn.end": endTurn,
-  "turn.judge": typed(judgeTurn),
-  "fact.add": typed(addToBank),
-  "fact.update": typed(updateFact),
-  "fact.archive": typed(archiveFact),
-  "outcome.record": typed(recordTakeaway),
-  "outcome.score": typed(scoreMemories),
-  "outcome.rewrite": typed(rewriteMemory),
+  "book.ingest": ofProfile(ingestBook),
+  "book.remove": ofProfile(removeBook),
+  "outcome.import": ofDefault(importMemories),
+  "outcome.importGraph": ofDefault(importGraph),
+  "turn.begin": ofProfile(beginTurn),
+  "turn.end": ofProfile(endTurn),
+  "turn.judge": typed(ofProfile(judgeTurn)),
+  "fact.add": typed(ofProfile(addToBank)),
+  "fact.update": typed(ofProfile(updateFact)),
+  "fact.archive": typed(ofProfile(archiveFact)),
+  "outcome.record": typed(ofProfile(recordTakeaway)),
+  "outcome.score": typed(ofProfile(scoreMemories)),
+  "outcome.rewrite": typed(ofProfile(rewriteMemory)),
 } satisfies Partial<Record<MethodName, Write>>;
 
 /** As a method of our own, whose clients go by codes, what is an agent's tool as well. Errors: PROTOCOL_BAD_PARAMS. */
@@ -111,7 +112,7 @@ function typed(write: Write): Write {
 export type WriteMethod = keyof typeof METHODS;
 
 /** What the broker writes by itself; no peer can ask for it. */
-const OWN: Readonly<Record<string, Write>> = { "memory.age": ageMemories };
+const OWN: Readonly<Record<string, Write>> = { "memory.age": ofProfile(ageMemories) };
 
 const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...OWN };
 

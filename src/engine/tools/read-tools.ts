@@ -14,6 +14,7 @@ import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
 import { answeringLater } from "../outcome/answer.ts";
+import { apart, type Profile, profileIn, readerOf } from "../outcome/apart.ts";
 import { contextInsights, searchMemory } from "../outcome/recall.ts";
 import { findFact } from "../outcome/near-facts.ts";
 import { searchedFor } from "../outcome/score.ts";
@@ -154,8 +155,10 @@ const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = {
     const { messages, timestamp } = checkpoint;
     return { status: "ok", message: `✦ ${messages} messages tucked into drawers`, count: messages, timestamp };
   },
-  search_memory: answeringLater((context, values) => searchMemory(context, values, Date.now())),
-  get_context_insights: answeringLater((context, values) => contextInsights(context, values, Date.now())),
+  search_memory: answeringLater((context, values) => searchMemory(apart(context, undefined), values, Date.now())),
+  get_context_insights: answeringLater((context, values) =>
+    contextInsights(apart(context, undefined), values, Date.now()),
+  ),
   reconnect: founded(({ reader, embedder, embedderDetail }) => ({
     success: true,
     message: "Reconnected to palace",
@@ -193,21 +196,30 @@ const PREPARATIONS: Readonly<
 > = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
-  update_memory: factToUpdate,
-  "fact.update": factToUpdate,
-  delete_memory: factToArchive,
-  "fact.archive": factToArchive,
-  score_memories: searchedFor,
-  "outcome.score": searchedFor,
+  update_memory: (context, values) => factToUpdate(context, values, undefined),
+  "fact.update": (context, values) => factToUpdate(context, values, profileIn(values)),
+  delete_memory: (context, values) => factToArchive(context, values, undefined),
+  "fact.archive": (context, values) => factToArchive(context, values, profileIn(values)),
+  score_memories: ({ reader, own }, values) => searchedFor({ reader: readerOf(reader, undefined), own }, values),
+  "outcome.score": ({ reader, own }, values) =>
+    searchedFor({ reader: readerOf(reader, profileIn(values)), own }, values),
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 };
 
-function factToUpdate(context: ReadContext, { old_content: given }: Arguments): Promise<string | undefined> {
-  return findFact(context, given, "update");
+function factToUpdate(
+  context: ReadContext,
+  { old_content: given }: Arguments,
+  profile: Profile,
+): Promise<string | undefined> {
+  return findFact(apart(context, profile), given, "update");
 }
 
-function factToArchive(context: ReadContext, { content: given }: Arguments): Promise<string | undefined> {
-  return findFact(context, given, "archive");
+function factToArchive(
+  context: ReadContext,
+  { content: given }: Arguments,
+  profile: Profile,
+): Promise<string | undefined> {
+  return findFact(apart(context, profile), given, "archive");
 }
 
 export function needsFindings(method: string): method is keyof typeof PREPARATIONS {

@@ -20,14 +20,20 @@ type AnsweredRecord = {
 };
 type Count = { outcome: string; count: number };
 
-export function answeredAlike(database: LedgerDatabase, concepts: readonly number[]): Answered[] {
-  const ofConcept = database.prepare<[number, number], AnsweredRecord>(
-    `SELECT q.* FROM question_concept c JOIN question q ON q.id = c.id AND q.nth = c.nth
-       WHERE c.concept = ? ORDER BY c.at_ms DESC, c.id DESC, c.nth DESC LIMIT ?`,
+export function answeredAlike(
+  database: LedgerDatabase,
+  concepts: readonly number[],
+  collections?: readonly string[],
+): Answered[] {
+  const only = collections === undefined ? null : JSON.stringify(collections);
+  const ofConcept = database.prepare<{ concept: number; only: string | null }, AnsweredRecord>(
+    `SELECT q.* FROM question_concept c CROSS JOIN question q ON q.id = c.id AND q.nth = c.nth
+       WHERE c.concept = @concept AND (@only IS NULL OR q.collection IN (SELECT value FROM json_each(@only)))
+       ORDER BY c.at_ms DESC, c.id DESC, c.nth DESC LIMIT ${OF_CONCEPT_MAX}`,
   );
   const found = new Map<string, Answered>();
   for (const concept of concepts)
-    for (const { nth, at_ms, outcome, ...same } of ofConcept.iterate(concept, OF_CONCEPT_MAX)) {
+    for (const { nth, at_ms, outcome, ...same } of ofConcept.iterate({ concept, only })) {
       const name = `${nth} ${same.id}`;
       if (found.has(name)) continue;
       const known = JSON.parse(same.concepts) as number[];

@@ -117,8 +117,8 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
   }
 
-  answered(concepts: readonly number[]): Answered[] {
-    return answeredAlike(this.#database, concepts);
+  answered(concepts: readonly number[], collections?: readonly string[]): Answered[] {
+    return answeredAlike(this.#database, concepts, collections);
   }
 
   toldOf(ids: readonly string[]): Map<string, Told> {
@@ -137,8 +137,8 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string]>("SELECT 1 FROM carried_graph WHERE id = ?").get(id) !== undefined;
   }
 
-  conversations(): number {
-    return this.#database.prepare<[], number>("SELECT count(*) FROM conversation").pluck().get() ?? 0;
+  conversations(): string[] {
+    return this.#database.prepare<[], string>("SELECT id FROM conversation").pluck().all();
   }
 
   conversation(id: string): Conversation | undefined {
