@@ -332,10 +332,14 @@ export type Methods = {
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
   /** `id`: any that the memory was shown by, or a drawer's. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
-  /** Administration, as is `outcome.export`. A part of a Roampal's memories; `isDry`: only tells what would become of them. */
-  "outcome.import": { params: { memories: readonly CarriedMemory[]; isDry: boolean }; result: ImportReport };
+  /** Administration, as is `outcome.export`. A part of a Roampal's memories; `isDry`: only tells what would become of them.
+   * `profile`: key of a named profile of Roampal's, which every method of memory with outcomes takes. */
+  "outcome.import": {
+    params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
+    result: ImportReport;
+  };
   /** All memories as they are filed, page by page: nothing is masked. */
-  "outcome.export": { params: { from: number; after?: string }; result: CarriedPage };
+  "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
   /** Administration, as is `outcome.exportGraph`. Entries of a Roampal's graphs, of which the journal holds a digest alone. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
   /** The entries, page by page, with the ids that memories are exported under: nothing is masked. */

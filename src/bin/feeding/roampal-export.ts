@@ -13,11 +13,15 @@ const TRIES = 5;
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 /** Errors: the folder's, the broker's. Leaves nothing behind then. */
-export async function exportRoampal(client: Client, dir: string, silent: boolean): Promise<Exported> {
+export async function exportRoampal(
+  client: Client,
+  dir: string,
+  { silent, profile }: { silent: boolean; profile: string | undefined },
+): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
     try {
-      const written = await writeAll(client, draft, silent);
+      const written = await writeAll(client, draft, silent, profile);
       if (written === undefined) continue;
       draft.finish();
       return { dir, ...written };
@@ -33,12 +37,16 @@ async function writeAll(
   client: Client,
   draft: RoampalDraft,
   silent: boolean,
+  profile: string | undefined,
 ): Promise<Omit<Exported, "dir"> | undefined> {
   const written = { memories: 0, entries: 0, others: 0 };
   let tell: ReturnType<typeof teller> | undefined;
   try {
     for (let next: CarriedPage["next"] = { from: 0, after: "" }; next !== null;) {
-      const page: CarriedPage = await client.call("outcome.export", next);
+      const page: CarriedPage = await client.call("outcome.export", {
+        ...next,
+        ...(profile !== undefined && { profile }),
+      });
       if (page.isShifted) return undefined;
       tell ??= teller("exporting", "memories", page.total, silent);
       draft.write(page.memories);
@@ -48,7 +56,7 @@ async function writeAll(
       tell.step(written.memories);
       next = page.next;
     }
-    for (let next: GraphPage["next"] = ""; next !== null;) {
+    for (let next: GraphPage["next"] = profile === undefined ? "" : null; next !== null;) {
       const page: GraphPage | undefined = await client.call("outcome.exportGraph", { after: next }).catch(olderBroker);
       // A broker of an older version exports no graphs.
       if (page === undefined) break;

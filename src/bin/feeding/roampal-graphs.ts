@@ -21,6 +21,15 @@ export type GraphsImported = {
   unread: { file: string; why: string }[];
 };
 
+/** The palace keeps the graphs of one folder. */
+export function graphsLeft(folder: RoampalFolder): GraphsImported {
+  const unread = [...folder.graphs()].map(({ file }) => ({
+    file,
+    why: "the palace keeps the graphs of `default` only",
+  }));
+  return { entries: 0, added: 0, updated: 0, unchanged: 0, refused: [], unread };
+}
+
 /** Errors: the broker's. What was written before one stays. */
 export async function importGraphs(
   client: Client,

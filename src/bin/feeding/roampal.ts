@@ -9,7 +9,7 @@ import { CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
 import type { ImportReport } from "../../protocol/outcome.ts";
 import { type Found, RoampalFolder } from "../../public-palace/roampal/source.ts";
 import { plural } from "../terminal/output.ts";
-import { type GraphsImported, importGraphs } from "./roampal-graphs.ts";
+import { type GraphsImported, graphsLeft, importGraphs } from "./roampal-graphs.ts";
 import { parts, teller } from "./roampal-parts.ts";
 
 const NAMED_MAX = 5;
@@ -30,8 +30,9 @@ export type Imported = Found & {
 export async function importRoampal(
   client: Client,
   dir: string,
-  { isDry, silent }: { isDry: boolean; silent: boolean },
+  { isDry, silent, profile }: { isDry: boolean; silent: boolean; profile: string | undefined },
 ): Promise<Imported> {
+  const named = profile === undefined ? {} : { profile };
   const folder = new RoampalFolder(dir);
   const tell = teller("importing", "memories", folder.total, silent);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
@@ -39,7 +40,7 @@ export async function importRoampal(
     for (const memories of parts(folder.memories(), CARRIED_MAX, ({ id }) => {
       all.refused.push({ id: cut(id), why: TOO_LARGE });
     })) {
-      const one = await client.call("outcome.import", { memories, isDry });
+      const one = await client.call("outcome.import", { memories, isDry, ...named });
       for (const name of ["added", "updated", "kept", "gone"] as const) all[name].push(...one[name]);
       all.refused.push(...one.refused);
       all.overdue += one.overdue;
@@ -47,7 +48,7 @@ export async function importRoampal(
       tell.step(folder.found.memories);
     }
     tell.end();
-    const graphs = await importGraphs(client, folder, { isDry, silent });
+    const graphs = profile === undefined ? await importGraphs(client, folder, { isDry, silent }) : graphsLeft(folder);
     const [added, updated] = [all.added.length, all.updated.length];
     const { memories } = folder.found;
     const unchanged = memories - added - updated - all.kept.length - all.gone.length - all.refused.length;

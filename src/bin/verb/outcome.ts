@@ -20,8 +20,8 @@ palace outcome forget ID
 palace outcome ingest FILE [--title T] [--chunk-size N] [--chunk-overlap N]
 palace outcome books
 palace outcome remove TITLE
-palace outcome import [DIR] [--dry-run]
-palace outcome export DIR
+palace outcome import [DIR] [--profile NAME] [--dry-run]
+palace outcome export DIR [--profile NAME]
 palace outcome door [--local | --off]
 
 Memory that learns from outcomes (docs/how-to/learning.md).
@@ -36,8 +36,9 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   books  their titles, files and chunks
   remove takes a book out
   import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
-         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back
-  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came
+         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back.
+         --profile: into that profile of Roampal's profiles.json, without graphs; name its folder, too
+  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came. --profile: those of that profile
   door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
          send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
@@ -52,6 +53,7 @@ type Asked = {
   values: {
     title?: string;
     sort?: string;
+    profile?: string;
     "dry-run"?: boolean;
     "chunk-size"?: string;
     "chunk-overlap"?: string;
@@ -84,6 +86,7 @@ const TAKERS = {
   "chunk-overlap": "ingest",
   "dry-run": "import",
   sort: "list",
+  profile: "import or export",
   local: "door",
   off: "door",
 } as const;
@@ -99,7 +102,12 @@ const TELLINGS = ["worked", "failed", "partial"];
 export const verb = defineVerb({
   usage: USAGE,
   options: {
-    ...{ title: { type: "string" }, sort: { type: "string" }, "dry-run": { type: "boolean" } },
+    ...{
+      title: { type: "string" },
+      sort: { type: "string" },
+      profile: { type: "string" },
+      "dry-run": { type: "boolean" },
+    },
     ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
     ...{ local: { type: "boolean" }, off: { type: "boolean" } },
   },
@@ -112,7 +120,7 @@ export const verb = defineVerb({
     if (rest.length < least || rest.length > most)
       throw usageError(USAGE, `${what} takes ${least === most ? "" : "at most "}${most} arguments`);
     for (const [option, taker] of Object.entries(TAKERS))
-      if (values[option as keyof typeof values] !== undefined && what !== taker)
+      if (values[option as keyof typeof values] !== undefined && !taker.split(" or ").includes(what))
         throw usageError(USAGE, `${what} takes no --${option}`);
     if (what === "door") return door({ config, values, out, first: "", second: "" });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
@@ -293,21 +301,38 @@ async function remove({ client, first: title, out }: Asked): Promise<number> {
 
 async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
   const { describeImport, importRoampal } = await import("../feeding/roampal.ts");
+  const profile = await profileFor(config, values.profile);
+  if (profile !== undefined && dir === "") throw usageError(USAGE, "import --profile takes the folder of the profile");
   armFault(config.fault);
   const imported = await importRoampal(client, resolve(dir === "" ? config.roampalDir : dir), {
     isDry: values["dry-run"] === true,
     silent: out.isJson,
+    profile,
   });
   if (out.isJson) out.document(imported);
   else out.text(out.spelled(describeImport(imported, IMPORTER)));
   return 0;
 }
 
-async function exportFolder({ client, config, first: dir, out }: Asked): Promise<number> {
+async function exportFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
   const { describeExport, exportRoampal } = await import("../feeding/roampal-export.ts");
   armFault(config.fault);
-  const exported = await exportRoampal(client, resolve(dir), out.isJson);
+  const exported = await exportRoampal(client, resolve(dir), {
+    silent: out.isJson,
+    profile: await profileFor(config, values.profile),
+  });
   if (out.isJson) out.document(exported);
   else out.text(out.spelled(describeExport(exported)));
   return 0;
+}
+
+/** Errors: CONFIG_USAGE for a name that Roampal's registry does not hold. */
+async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");
+  try {
+    return keyOfProfile(name, config.roampalSettings);
+  } catch (error) {
+    throw usageError(USAGE, (error as Error).message);
+  }
 }

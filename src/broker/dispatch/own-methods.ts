@@ -188,7 +188,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     redactAnswer(why(readerIn(reads, params), stringOf(params, "id"), Date.now()), redact),
   ),
   "outcome.import": write("outcome.import"),
-  "outcome.export": read(({ reads }, { params }) => carriedPage(reads.reader, params)),
+  "outcome.export": read(({ reads }, { params }) => carriedPage(readerIn(reads, params), params)),
   // The journal holds no words of the entries.
   "outcome.importGraph": async (dependencies, call) => {
     const { entries, journalled } = carriedEntries(call.params);

@@ -24,7 +24,13 @@ export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile
   const named = headerOf(headers, "x-roampal-profile");
   if (named === DEFAULT) return undefined;
   const profile = named ?? boundProfile(headerOf(headers, "x-roampal-cwd"), folder) ?? activeProfile(folder);
-  if (profile === undefined || profile === DEFAULT) return undefined;
+  if (profile === undefined) return undefined;
+  return keyOfProfile(profile, folder);
+}
+
+/** Returns the key of a registered profile, undefined for `default`. Errors: as profileOf. */
+export function keyOfProfile(profile: string, folder: string): Profile {
+  if (profile === DEFAULT) return undefined;
   const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);
   const key = isKnown ? profileKey(profile) : undefined;
   if (key !== undefined) return key;

@@ -13,7 +13,7 @@ import { CARRIED_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedMemory, CarriedPage, ImportReport } from "../../protocol/outcome.ts";
 import { asText } from "../text/validate.ts";
 import { cameAs, digestOf, fromCarried, toCarried } from "./carried.ts";
-import { plainId, isCollection } from "./memory.ts";
+import { plainId, idsOf, isCollection } from "./memory.ts";
 import { dueFate } from "./retention.ts";
 import { findShown, MEMORY_WING, toMemory } from "./store.ts";
 import { plainTime } from "./true-time.ts";
@@ -33,7 +33,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
     const why = oddityOf(one) ?? objectionTo(memory, seen);
     const there = why === undefined ? findHeld(tx, memory) : undefined;
     if (why !== undefined) report.refused.push({ id: idOf(one), why });
-    else if (there === undefined && tx.isTaken(plainId(memory.id)))
+    else if (there === undefined && isElsewhere(tx, memory.id))
       report.refused.push({ id: memory.id, why: "its id is that of another profile's memory" });
     else if (there === undefined) absent.push(memory);
     else meet(tx, call, memory, there, isDry, report);
@@ -60,6 +60,12 @@ function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined
   const shown = findShown(tx, id);
   const isItself = shown !== undefined && (shown.id === id || shown.id === plainId(id));
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
+}
+
+/** True for an id that another profile's memory is shown by. */
+function isElsewhere(tx: MemoryTx, id: string): boolean {
+  const filed = plainId(id);
+  return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);
 }
 
 function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolean, report: ImportReport): void {

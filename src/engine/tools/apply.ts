@@ -85,7 +85,7 @@ const METHODS = {
   "message.add": addMessages,
   "book.ingest": ofProfile(ingestBook),
   "book.remove": ofProfile(removeBook),
-  "outcome.import": ofDefault(importMemories),
+  "outcome.import": ofProfile(importMemories),
   "outcome.importGraph": ofDefault(importGraph),
   "turn.begin": ofProfile(beginTurn),
   "turn.end": ofProfile(endTurn),

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
 import { type Ask, get, type Memory, post, told, withDoors } from "../../helpers/outcome-http.ts";
 
 test("a request names its profile, its folder does, or Roampal's settings do; an unknown profile is refused", async () => {
@@ -187,4 +188,45 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
   writeFileSync(join(settings, "profiles.json"), '{"work": null}');
   expect(await search("work", { id: theirs.fact })).toEqual([]);
   expect(await search("work", { id: String(kept) })).toHaveLength(1);
+});
+
+test("a folder of Roampal is imported into a profile, and a profile is exported", async () => {
+  await using palace = createTestPalace();
+  const settings = join(palace.home, ".config/roampal");
+  mkdirSync(settings, { recursive: true });
+  writeFileSync(join(settings, "profiles.json"), '{"work": null, "home": null}');
+  const as = (name: string): Ask => ({
+    at: palace.config.paths.socketPath,
+    headers: { "x-roampal-profile": name },
+  });
+  const outcome = async (...args: string[]): Promise<{ code: number | null; document: Record<string, unknown> }> => {
+    const { code, stdout } = await palace.run("palace", ["outcome", ...args, "--json"]);
+    return { code, document: JSON.parse(stdout) as Record<string, unknown> };
+  };
+  const facts = async (name: string): Promise<unknown[]> =>
+    ((await told(as(name), "/api/search", { query: "", limit: 50 }))["results"] as Memory[]).map(
+      ({ content }) => content,
+    );
+  await palace.startBroker();
+  const [fact, kept] = ["The client of work is Contoso", "The client of all is Fabrikam"];
+  await told(as("work"), "/api/memory-bank/add", { content: fact });
+  await told(as("work"), "/api/ingest", { title: TITLE, content: "Hangars are made of steel" });
+  await told(as("default"), "/api/memory-bank/add", { content: kept });
+  const dir = join(palace.home, "exported");
+  expect((await outcome("export", dir, "--profile", "work")).document).toMatchObject({ memories: 2 });
+  // The ids are taken: nothing of a profile is changed through another one.
+  const twice = await outcome("import", dir, "--profile", "home");
+  expect(twice.document).toMatchObject({ added: 0, refused: [{}, {}] });
+  expect(await facts("home")).toEqual([]);
+  expect((await palace.run("palace", ["forget", "--match", "Contoso", "--yes"])).code).toBe(0);
+  expect(await facts("work")).toEqual(["Hangars are made of steel"]);
+  expect((await outcome("import", dir, "--profile", "work")).document).toMatchObject({ added: 1, unchanged: 1 });
+  expect(await facts("work")).toEqual(expect.arrayContaining([fact, "Hangars are made of steel"]));
+  expect(await facts("default")).toEqual([kept]);
+  for (const args of [
+    ["import", dir, "--profile", "unknown"],
+    ["import", "--profile", "work"],
+    ["stats", "--profile", "work"],
+  ])
+    expect((await palace.run("palace", ["outcome", ...args])).code, args.join(" ")).toBe(2);
 });
