@@ -130,6 +130,7 @@ test("a conversation of one profile is asked, scored and counted in that profile
       const score = { outcome: "failed", memory_scores: { [theirs]: "failed" }, conversation };
       expect(write("outcome.score", score, { profile })).toMatchObject({ memories: 0 });
     }
+  for (const profile of [undefined, "home"]) write("outcome.score", { outcome: "failed" }, { profile });
   expect(write("score_memories", { memory_scores: { [theirs]: "failed" }, profile: "work" })).toMatchObject({
     text: expect.stringContaining("0 memories"),
   });
