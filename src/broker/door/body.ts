@@ -42,3 +42,20 @@ export async function readBody(
   if (decoded.why === "") return { message: undefined };
   return { status: 400, error: new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint) };
 }
+
+/**
+ * Reads a body that nobody wants, up to a bound of bytes and of time. A connection that is closed with unread bytes is reset, and
+ * its client may lose the answer.
+ */
+export async function skipBody(request: IncomingMessage, timeoutMs: number): Promise<void> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const timer = setTimeout(end, timeoutMs);
+  let leftBytes = FRAME_SIZE_MAX_BYTES;
+  request.on("data", ({ length }: Buffer) => {
+    leftBytes -= length;
+    if (leftBytes < 0) end();
+  });
+  request.once("end", end).once("error", end).once("close", end);
+  await ended;
+  clearTimeout(timer);
+}

@@ -14,6 +14,7 @@ import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { mcpRevision, type Peer, toolProfile } from "../peer.ts";
 import { forwardedServer } from "./forwarded.ts";
+import { skipBody } from "./body.ts";
 import type { Guard, Refusal } from "./guard.ts";
 import type { Held, Holder } from "./held.ts";
 import { listenTcp, listenUnix, type TcpAddress } from "./listen.ts";
@@ -291,11 +292,15 @@ export class OpenDoor {
     if (!("peer" in admitted)) {
       const { why, headers } = admitted;
       const { status, type, body } = inItsForm(request, admitted.status, why);
+      await skipBody(request, REFUSED_MAX_MS);
       return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
     const route = routes.get(path) ?? (path.startsWith(API_PATHS) ? routes.get(API_PATHS) : undefined);
-    if (route === undefined) return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+    if (route === undefined) {
+      await skipBody(request, REFUSED_MAX_MS);
+      return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+    }
     if (path === "/mcp" || path.startsWith(API_PATHS)) onPeers();
     await route(request, response, admitted.peer);
   }

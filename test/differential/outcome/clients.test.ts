@@ -43,11 +43,11 @@ for (const version of ROAMPAL_VERSIONS) {
   });
 
   if (version === "0.6.0")
-    claim("hooks in a folder of another profile find nothing, store nothing and are told why", async () => {
+    claim("hooks in the folder of an unknown profile find nothing, store nothing and are told why", async () => {
       await using palace = await withDoors(false, LOCAL);
       const settings = join(palace.home, ".config/roampal");
       mkdirSync(settings, { recursive: true });
-      const registry = { work: null, bindings: { [palace.home]: "work" } };
+      const registry = { bindings: { [palace.home]: "work" } };
       writeFileSync(join(settings, "profiles.json"), JSON.stringify(registry));
       const before = await identity(palace);
       expect(await submit(version, palace, "s1", "Who is the client?")).toMatchObject({

@@ -3,6 +3,8 @@
  * in where the owner says so, and a program that kills the process at the port ends no broker.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { quietPort } from "../../helpers/free-port.ts";
@@ -53,6 +55,23 @@ test("without it Roampal's hooks find nothing, are told why, and are never answe
   expect(await told(palace.door, "/api/stats")).toMatchObject({ collections: { working: { count: 0 } } });
   const page = { at: palace.port, headers: { origin: "https://evil.example" } };
   expect((await post(page, "/api/hooks/get-context", hook)).status).toBe(429);
+});
+
+test("a refusal arrives whole where the body follows the head and the connection ends with the answer", async () => {
+  await using palace = await withDoors(false);
+  // As Python's urllib sends it.
+  const path = "/api/hooks/get-context";
+  const body = Buffer.alloc(1024 * 1024, 0x20);
+  const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  for (let times = 0; times < 20; times++) {
+    const client = connect(palace.port, "127.0.0.1");
+    let text = "";
+    client.on("data", (part: Buffer) => (text += part.toString()));
+    client.write(head);
+    setImmediate(() => client.write(body));
+    await once(client, "close");
+    expect(text).toMatch(/^HTTP\/1.1 200 [^]*palace outcome door --local/);
+  }
 });
 
 test("a program that kills the process at the port ends no broker, and the port is open again", async () => {
