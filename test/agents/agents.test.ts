@@ -75,7 +75,9 @@ describe.each([
       for (const agent of AGENTS) expect(answers[agent], agent).toContain("drawer_id");
       await ask(() =>
         AGENTS.map(
-          (writer) => `@@tool mempalace_search ${JSON.stringify({ query: MEMORIES[writer].words, limit: 1 })}`,
+          // The sessions that are filed meanwhile have the same words, in another wing.
+          (writer) =>
+            `@@tool mempalace_search ${JSON.stringify({ query: MEMORIES[writer].words, wing: "agents", limit: 1 })}`,
         ),
       );
     });
@@ -159,7 +161,8 @@ describe.each([
       await asked;
       for (const agent of AGENTS) {
         const [, results = ""] = answers[agent].split(ANSWER);
-        expect(results.match(/"success": true/g), results).toHaveLength(3);
+        // Claude Code shows its model the structured answer, which has no spaces.
+        expect(results.match(/"success": ?true/g), results).toHaveLength(3);
       }
       await using shim = await place.shim();
       await place.broker(second);

@@ -72,8 +72,10 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
     keep: async (agent, mark, topic = WORDS[agent]) => {
       const text = `${topic}: ${mark}`;
       await ask("record_response", { key_takeaway: text });
-      const found = await ask("search_memory", { query: text, collections: ["working"], limit: 1 });
-      return /\[id:(\w+)\]/.exec(found)?.[1] ?? expect.fail(found);
+      const found = await ask("search_memory", { query: text, collections: ["working"], limit: 5 });
+      // Another one may rank first while this one has no vector yet.
+      const line = found.split("\n").find((one) => one.includes(mark)) ?? found;
+      return /\[id:(\w+)\]/.exec(line)?.[1] ?? expect.fail(found);
     },
     exchangesOf: async (mark) => {
       const all = await ask("search_memory", { query: mark, days_back: 1, limit: 20 });
