@@ -74,7 +74,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
       await ask("record_response", { key_takeaway: text });
       const found = await ask("search_memory", { query: text, collections: ["working"], limit: 5 });
       // Another one may rank first while this one has no vector yet.
-      const line = found.split("\n").find((one) => one.includes(mark)) ?? found;
+      const line = found.split("\n").find((one) => one.includes(mark) && one.includes("[id:")) ?? found;
       return /\[id:(\w+)\]/.exec(line)?.[1] ?? expect.fail(found);
     },
     exchangesOf: async (mark) => {
