@@ -23,7 +23,7 @@ export type MemoryTx = Pick<
 > & {
   /** Makes what an id is made of the profile's own: the same text in two profiles has two ids. */
   seed(text: string): string;
-  /** Whether any drawer has that id, of whatever profile. */
+  /** Tells whether any drawer has that id, in any profile. */
   isTaken(id: string): boolean;
   readonly standings: Pick<StandingTx, "find" | "put" | "scored">;
 };

@@ -64,7 +64,7 @@ export function ofProfile<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: 
 
 type Whole = MemoryIndexes & { reader: MemoryReader };
 
-/** The same context, with the memory of one profile alone. */
+/** Returns the context, narrowed to the memory of one profile. */
 export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, keyof Whole> & Whole {
   const { reader, lexical, vectors, ...others } = context;
   const { wing } = namesOf(profile);
@@ -96,7 +96,7 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** A drawer that is no memory may be scored by its id wherever it is, but no memory of another profile. */
+/** Any drawer may be scored by its id, except a memory of another profile. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),

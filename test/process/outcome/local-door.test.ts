@@ -59,7 +59,7 @@ test("without it Roampal's hooks find nothing, are told why, and are never answe
 
 test("a refusal arrives whole where the body follows the head and the connection ends with the answer", async () => {
   await using palace = await withDoors(false);
-  // As Python's urllib sends it.
+  // Python's urllib sends head and body apart, too.
   const path = "/api/hooks/get-context";
   const body = Buffer.alloc(1024 * 1024, 0x20);
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;

@@ -96,7 +96,7 @@ test("the same text and the same key of two profiles are two memories", async ()
   expect(profilesIn(reader.places())).toEqual(new Set(PROFILES));
 });
 
-test("what one profile has learned is no lesson to another one, however much that is", () => {
+test("a profile learns nothing from another one's lessons, however many there are", () => {
   const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
   for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
   // More than the newest outcomes of a concept that are read.
