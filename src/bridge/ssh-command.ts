@@ -27,10 +27,9 @@ export function sshArguments(sshConfig: string | undefined): string[] {
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
+  /** Holds the forwarding while it lives; without one the user's master may, which an earlier resident may have asked for it. */
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
-  /** True when the user's master may hold the forwarding, which an earlier resident may have asked for. */
-  #isShared = true;
 
   constructor(settings: BridgeSettings, bridgeDir: string) {
     super();
@@ -41,9 +40,10 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   /** Errors: TRANSPORT_REFUSED with ssh's message. */
   async channel(): Promise<Duplex> {
     // The kernel accepts connections for a stopped master as well, so dialling proves nothing then.
-    const isHung = this.#isShared && (await this.#isMasterHung());
+    const isHung = this.#child === undefined && (await this.#isMasterHung());
     try {
-      if (!isHung) return await dial(this.#at);
+      // Another channel may have connected meanwhile.
+      if (!isHung || this.#child !== undefined) return await dial(this.#at);
     } catch {
       // The forwarding has not started, or has ended.
     }
@@ -82,10 +82,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     child.on("close", (code) => {
       isOver = true;
       if (this.#child === child && code !== 0) this.emit("down", said.trim() || "ssh ended");
-      if (this.#child === child) {
-        this.#child = undefined;
-        this.#isShared = code === 0;
-      }
+      if (this.#child === child) this.#child = undefined;
     });
     for (const deadline = performance.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
       const wasOver = isOver;
@@ -97,7 +94,6 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
       throw new PalaceError("TRANSPORT_REFUSED", `ssh ${target}: ${why}`, "palace bridge status");
     }
     this.#child = isOver ? undefined : child;
-    this.#isShared = isOver;
     this.emit("connected");
   }
 
