@@ -53,6 +53,10 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
 
+/** The file of its plugin for opencode. */
+export const roampalPlugin = (version: RoampalVersion): string =>
+  join(folderOf(version), "roampal/plugins/opencode/roampal.ts");
+
 export type ClientRun = { home: string; port: number; stdin?: string; env?: Record<string, string> };
 
 /** How to start one of its own clients, `python -m MODULE`, for the server at a port. */

@@ -158,11 +158,12 @@ function summarise(
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
-/** Its id is made of its text: the same call again stores nothing. */
-function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): void {
+/** Returns its id, which is made of its text: the same call again stores nothing. */
+export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
   const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
-  if (findShown(tx, firstId("working", key))?.text === text) return;
-  storeMemory(tx, { ...call, key }, { collection: "working", text, fields });
+  const known = findShown(tx, firstId("working", key));
+  if (known?.text === text) return known.id;
+  return storeMemory(tx, { ...call, key }, { collection: "working", text, fields });
 }
 
 /**

@@ -15,6 +15,7 @@ import { askedMark } from "./asked.ts";
 import { isCold, isGoingOn, isOver, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
 import { exchangeText, half, keptExchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
+import { storeOnce } from "./score.ts";
 import { SIGNALS } from "./signal.ts";
 import { CAME, isoTime, storeMemory } from "./store.ts";
 
@@ -68,10 +69,18 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
+  const metadata = readMetadata(params["metadata"]);
+  const summary = metadata["memory_type"] === "exchange_summary" ? half(said.assistant) : "";
+  // Roampal's plugin for opencode sends the summary of an earlier exchange as if it were a turn.
+  if (summary !== "")
+    return {
+      id: storeOnce(tx, call, summary, { ...metadata, timestamp: isoTime(atMs), conversation_id: before.id }),
+      scored: before.isScored,
+    };
   const kept = exchangeText(said);
   const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
   const fields: Metadata = {
-    ...readMetadata(params["metadata"]),
+    ...metadata,
     ...{
       turn_type: "exchange",
       timestamp: isoTime(atMs),
