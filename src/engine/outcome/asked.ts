@@ -1,4 +1,4 @@
-/** Whether the user asks what was asked before, or asks anything at all. Pure. */
+/** Decides whether the user repeats an earlier question, and whether the prompt is a question. Pure. */
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../text/text.ts";
 

@@ -45,7 +45,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Of those that are not here: what came before, unless an undo was the last to touch it. */
+/** Returns the absent ones that this agent brought before, unless an undo changed them last. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(

@@ -183,7 +183,7 @@ function readSignals(given: unknown): Set<HostSignal> {
   throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
 }
 
-/** False of a conversation that nobody knows. What came after the turn's end counts as well. */
+/** False for an unknown conversation. Scores that came after the turn's end count as well. */
 export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
   const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
   return { isAsked, isScored: isScored || scored.length > 0 };

@@ -1,4 +1,4 @@
-/** Why a memory stands where it stands, for a person: what came of it, where it has been, who was shown it. Runs on the main thread. */
+/** Explains a memory's score to a person: its outcomes, its collections so far, who was shown it. Runs on the main thread. */
 import type { MemoryReader } from "../../port/memory.ts";
 import type { PastOutcome, Scored } from "../../port/outcome.ts";
 import { staleFactsIn, worstOf } from "../graph/stale-facts.ts";
@@ -11,7 +11,7 @@ import { wilson } from "./wilson.ts";
 
 const SHOWN_MAX = 20;
 
-/** Of a memory by any id it was shown by, or of any drawer that was scored. */
+/** `id`: any id a memory was shown by, or a drawer that was scored. */
 export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };
