@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Guard } from "../../../src/broker/door/guard.ts";
+import { requireToken } from "../../../src/broker/door/exposure.ts";
 import { addToken, TokenBook } from "../../../src/broker/door/tokens.ts";
+import { makeNonce, makeToken, proofHeader, tokenId } from "../../../src/protocol/proof.ts";
 
 let folder: string;
 let token: string;
@@ -71,4 +73,29 @@ test("ten failures of one address in a minute get their reason, the next ones th
   // The window began with the first of them.
   now += 59_001;
   expect(ask({ host })).toMatchObject(wanted);
+});
+
+test("a proof is admitted once, with the nonce of its own connection and the right token", () => {
+  const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
+  const id = tokenId(token) ?? "";
+  const prove = (secret: string, serverNonce: string) => {
+    request.headers = {
+      host: "palace.example",
+      authorization: proofHeader(secret, { path: "/rpc", id, clientNonce: makeNonce(), serverNonce }),
+    };
+    return guard.admit(request, "/rpc");
+  };
+  expect(prove(token, makeNonce())).toMatchObject({ ok: false, status: 401 });
+  expect(prove(makeToken().token, guard.challenge(request))).toMatchObject({ ok: false, status: 401 });
+  guard.challenge(request);
+  expect(prove(token, makeNonce())).toMatchObject({ ok: false, status: 401 });
+  const nonce = guard.challenge(request);
+  expect(prove(token, nonce)).toMatchObject({ ok: true, token: { name: "box" } });
+  expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
+});
+
+test("an address that other machines can reach needs a token, the loopback does not", () => {
+  const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
+  expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
+  for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();
 });

@@ -50,6 +50,16 @@ test("a file that is no token file lets nobody in and is left as it is", () => {
   expect(() => readTokens(file)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
 });
 
+test.each([{ role: "owner" }, { storedKey: "" }, { name: 1 }, { expiresAtMs: "never" }])(
+  "a token with the field %j makes the file one that lets nobody in",
+  (field) => {
+    const { record } = addToken(file, { name: "a", role: "agent" });
+    writeFileSync(file, JSON.stringify({ schema: 1, tokens: [{ ...record, ...field }] }));
+    expect(() => readTokens(file)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    expect(new TokenBook(file, () => {}).find(record.id)).toBeUndefined();
+  },
+);
+
 test.each(["", "a b", "../x", "x".repeat(64), "-a"])("%j is no name", (name) => {
   expect(() => addToken(file, { name, role: "agent" })).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }));
 });
