@@ -1,22 +1,14 @@
 /**
  * Counts how many small faults in `src` the quick tests notice.
  *
- * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--process]
+ * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--process] [--again]
  *
  * Each mutant is written into a copy of the tree, never into the tree itself. Only test files that import the mutated file run,
- * nearest first, then quick process tests. With `--resume` each result is one JSON line in FILE, and a later run goes on after it.
+ * nearest first, then quick process tests. With `--resume` each result is one JSON line in FILE, and a later run goes on after it. `--again` runs those that
+ * survived once more, with four times as many tests.
  * `typescript` 7 has no stable parser for programs, so the syntax tree is rolldown's.
  */
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-} from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
@@ -264,11 +256,11 @@ function table(results: readonly { room: string; outcome: Outcome }[]): string {
 }
 
 const { values, positionals } = parseArgs({
-  options: { resume: { type: "string" }, process: { type: "boolean" } },
+  options: { resume: { type: "string" }, process: { type: "boolean" }, again: { type: "boolean" } },
   allowPositionals: true,
 });
 const [seed, count] = positionals.map(Number);
-if (!count) throw new Error("usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--process]");
+if (!count) throw new Error("usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--process] [--again]");
 const random = chance(seed!);
 const pools = Object.entries(ROOMS).map(([room, { files }]) => files.flatMap((file) => mutantsOf(room, file)));
 const take = (pool: Mutant[]): Mutant => pool.splice(Math.floor(random() * pool.length), 1)[0]!;
@@ -281,16 +273,17 @@ const reached = reachedFrom(near.filter((file) => !file.includes("/process/")));
 const copy = copyTree();
 process.once("exit", () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
-for (const mutant of chosen.slice(results.length)) {
+for (const [at, mutant] of chosen.entries()) {
+  if (results[at] !== undefined && !(values.again && results[at].outcome === "survived")) continue;
   const ofProcess = values.process ? globSync(`test/process/${ROOMS[mutant.room]!.process}/*.test.ts`) : [];
   const tests = [
-    ...within(UNIT_BUDGET_MS, reached.get(mutant.file) ?? [], times),
+    ...within(values.again ? 4 * UNIT_BUDGET_MS : UNIT_BUDGET_MS, reached.get(mutant.file) ?? [], times),
     ...within(PROCESS_BUDGET_MS, ofProcess, times),
   ];
   const { text: _, ...shown } = mutant;
   const result = { ...shown, ...(await run(copy, mutant, tests)) };
-  results.push(result);
-  if (values.resume) appendFileSync(values.resume, `${JSON.stringify(result)}\n`);
+  results[at] = result;
+  if (values.resume) writeFileSync(values.resume, results.map((one) => `${JSON.stringify(one)}\n`).join(""));
   console.log(`${result.outcome}  ${result.file}:${result.line}  ${result.by}\n  - ${result.was}\n  + ${result.now}`);
 }
 console.log(table(results));
