@@ -6,8 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openStream } from "../../../src/client/discover.ts";
+import { toPalaceError } from "../../../src/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
+import { parseEndpoint } from "../../../src/transport/endpoint.ts";
 
 let folder: string;
 let server: Server | undefined;
@@ -23,11 +25,14 @@ afterEach(() => {
 });
 
 /** A broker that answers the upgrade with these headers. */
-async function serve(...headers: string[]): Promise<ReturnType<typeof openStream>> {
+function serve(...headers: string[]): ReturnType<typeof openStream> {
+  return serveLines("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: mcp", ...headers);
+}
+
+async function serveLines(...lines: string[]): Promise<Awaited<ReturnType<typeof openStream>>> {
   const path = join(folder, "broker.sock");
   server = createServer((socket) => {
     socket.on("error", () => {}).on("close", () => (ended += 1));
-    const lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: mcp", ...headers];
     socket.once("data", () => socket.write(`${lines.join("\r\n")}\r\n\r\n`));
   }).listen(path);
   await once(server, "listening");
@@ -61,4 +66,26 @@ test("where the ranges do not meet the client goes, says what to type, and leave
   });
   await expect.poll(() => ended).toBe(1);
   expect(server?.listening).toBe(true);
+});
+
+test.each([
+  [401, "BROKER_DENIED", /token/],
+  [403, "BROKER_DENIED", /\(403\)/],
+  [421, "BROKER_DENIED", /\(421\)/],
+  [429, "BROKER_BUSY", /too often/],
+])("a broker that answers %i is reported as %s", async (status, code, message) => {
+  const refused = serveLines(`HTTP/1.1 ${status} Refused`);
+  await expect(refused).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
+});
+
+test("an endpoint's port is 65,535 at most", () => {
+  expect(parseEndpoint("http://h:65535")).toEqual({ kind: "tcp", host: "h", port: 65_535 });
+  expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
+});
+
+test("a hint is taken off the end of a message that repeats it, and off no other", () => {
+  const said = (message: string) =>
+    toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
+  expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });
+  expect(said("no, you may not")).toMatchObject({ message: "no, you may not", hint: "do this" });
 });
