@@ -3,10 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isOpened } from "../../../src/broker/file-access.ts";
+import { filesFor, isOpened } from "../../../src/broker/file-access.ts";
 import { MineJobs } from "../../../src/broker/mine/jobs.ts";
 import { placeOf } from "../../../src/broker/mine/place.ts";
 import { argumentsOf, type MineRequest, readRequest } from "../../../src/broker/mine/request.ts";
+import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 import { cpuTimeOf } from "../../helpers/cpu-time.ts";
@@ -151,4 +152,15 @@ test("a name that is too long for a path is looked up by nobody's call", () => {
     expect(took(100_000, peer) / Math.max(took(10_000, peer), 2)).toBeLessThan(40);
     expect(isOpened(`${root}/${"a/a/../".repeat(1_000)}`, [root])).toBe(false);
   }
+});
+
+test("a peer elsewhere sees the opened files, but neither closed ones nor those behind a link that leads out", () => {
+  const files = openSourceFiles(join(root, "staging"));
+  writeFileSync(join(root, "closed/secret.txt"), "x");
+  const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
+  expect(seen(ELSEWHERE, "open/talk.txt")).toBe("file");
+  expect(seen(ELSEWHERE, "open/gone.txt")).toBe("absent");
+  for (const name of ["closed/secret.txt", "closed/gone.txt", "open/out/secret.txt", "open/out/gone.txt"])
+    expect(seen(ELSEWHERE, name), name).toBe("unknown");
+  expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
