@@ -5,7 +5,8 @@
  *
  * Each mutant is written into a copy of the tree, never into the tree itself. Only test files that import the mutated file run,
  * nearest first, then quick process tests. With `--resume` each result is one JSON line in FILE, and a later run goes on after it. `--again` runs those that
- * survived once more, with four times as many tests.
+ * survived once more, with four times as many tests and all
+ * that import the file themselves, if those are more than before.
  * `typescript` 7 has no stable parser for programs, so the syntax tree is rolldown's.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -175,10 +176,11 @@ function measured(): Map<string, number> {
   );
 }
 
-/** Returns the first tests that fit into the budget by their measured times. */
-function within(budgetMs: number, tests: readonly string[], times: ReadonlyMap<string, number>): string[] {
+/** Returns the first tests that fit into the budget by their measured times, and in `--again` all that import `file` itself. */
+function within(budgetMs: number, tests: readonly string[], times: ReadonlyMap<string, number>, file = ""): string[] {
   let left = budgetMs;
   return tests.filter((test) => {
+    if (file !== "" && importsOf(test).includes(file)) return true;
     const needed = times.get(test) ?? UNKNOWN_TIME_MS;
     if (needed > left) return false;
     left -= needed;
@@ -265,21 +267,24 @@ const random = chance(seed!);
 const pools = Object.entries(ROOMS).map(([room, { files }]) => files.flatMap((file) => mutantsOf(room, file)));
 const take = (pool: Mutant[]): Mutant => pool.splice(Math.floor(random() * pool.length), 1)[0]!;
 const chosen = Array.from({ length: count }, (_, at) => take(pools[at % pools.length]!));
-const before = values.resume && existsSync(values.resume) ? readFileSync(values.resume, "utf8") : "";
-const results = before.split("\n").flatMap((line) => (line ? [JSON.parse(line)] : []));
+const kept = values.resume && existsSync(values.resume) ? readFileSync(values.resume, "utf8") : "";
+const results = kept.split("\n").flatMap((line) => (line ? [JSON.parse(line)] : []));
 const times = measured();
-const near = globSync("test/{unit,pins,house,contract,regressions}/**/*.test.ts");
-const reached = reachedFrom(near.filter((file) => !file.includes("/process/")));
+const quick = globSync("test/{unit,pins,house,contract,regressions}/**/*.test.ts");
+const reached = reachedFrom(quick.filter((file) => !file.includes("/process/")));
 const copy = copyTree();
 process.once("exit", () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 for (const [at, mutant] of chosen.entries()) {
-  if (results[at] !== undefined && !(values.again && results[at].outcome === "survived")) continue;
+  const before = results[at];
+  if (before !== undefined && !(values.again && before.outcome === "survived")) continue;
+  const near = reached.get(mutant.file) ?? [];
   const ofProcess = values.process ? globSync(`test/process/${ROOMS[mutant.room]!.process}/*.test.ts`) : [];
   const tests = [
-    ...within(values.again ? 4 * UNIT_BUDGET_MS : UNIT_BUDGET_MS, reached.get(mutant.file) ?? [], times),
+    ...(values.again ? within(4 * UNIT_BUDGET_MS, near, times, mutant.file) : within(UNIT_BUDGET_MS, near, times)),
     ...within(PROCESS_BUDGET_MS, ofProcess, times),
   ];
+  if (before?.by === `${tests.length} files`) continue;
   const { text: _, ...shown } = mutant;
   const result = { ...shown, ...(await run(copy, mutant, tests)) };
   results[at] = result;
