@@ -16,6 +16,7 @@ import { PalaceError } from "../../../src/protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
 import { IDEMPOTENCY_META } from "../../../src/protocol/spec.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
+import { FrameSplitter } from "../../../src/transport/frame.ts";
 
 type Line = { id: number; method: string };
 
@@ -254,4 +255,15 @@ test.each([
   expect(answers.some(({ id }) => id === 1)).toBe(head(2).includes("id") ? false : true);
   to.send(3, JSON.stringify({ jsonrpc: "2.0", id: 3, method: "small" }));
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
+});
+
+test.each([1, 2, 3, 4, 5])("lines that arrive in chunks of %i bytes are passed on whole", (size) => {
+  const splitter = new FrameSplitter();
+  const bytes = Buffer.from("abcd\n\nefgh\nij");
+  const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  );
+  const frames = chunks.flatMap((chunk) => splitter.push(chunk));
+  expect(frames.map((frame) => ("bytes" in frame ? frame.bytes.toString() : "oversize"))).toEqual(["abcd", "efgh"]);
+  expect(splitter.pendingBytes).toBe(2);
 });
