@@ -42,7 +42,7 @@ export async function callTool(dependencies: MethodsDependencies, call: Call): P
   if (!checked.ok) throw new RpcFailure(checked.error);
 
   const { value, replayed } = await carryOut(tool, checked.values, call, dependencies);
-  const masked = tool.isMasked ? redactAnswer(value, dependencies.redact) : value;
+  const masked = tool.isMasked ? await redactAnswer(value, dependencies.redact) : value;
   const result = toolResult(tool, bounded(masked), call.isModern);
   return replayed ? { ...result, _meta: { [REPLAYED_META]: true } } : result;
 }

@@ -7,6 +7,7 @@
  * repeats one class of characters or a bounded part, so no character is examined more than a fixed number of times.
  */
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
 /**
@@ -176,15 +177,28 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
 /** Length of the shortest secret with what must surround it: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
+/** Characters that are looked through in one go. */
+const PART_SIZE = 512 * 1024;
+
 /**
  * Masks every string of an answer; an object then tells of it under `redacted`. An answer without secrets is returned
- * as the same object, so that what upstream's callers compare stays as it is.
+ * as the same object, so that what upstream's callers compare stays as it is. Others' calls are answered between parts
+ * of a long answer.
  */
-export function redactAnswer(value: unknown, mode: RedactMode): unknown {
+export async function redactAnswer(value: unknown, mode: RedactMode): Promise<unknown> {
   if (mode === "off") return value;
   const kinds: string[] = [];
   const secrets: Secret[] = [];
-  const found = walk(value, mode, kinds, secrets);
+  const strings = walk(value, mode, kinds, secrets);
+  let size = 0;
+  let step = strings.next();
+  for (; step.done !== true; step = strings.next()) {
+    size += step.value;
+    if (size < PART_SIZE) continue;
+    size = 0;
+    await nextTurn();
+  }
+  const found = step.value;
   if (kinds.length === 0) return value;
   const masked = secrets.length === 0 ? found : withoutIds(found, secrets);
   if (typeof masked !== "object" || masked === null || Array.isArray(masked)) return masked;
@@ -194,17 +208,23 @@ export function redactAnswer(value: unknown, mode: RedactMode): unknown {
 const NOTE =
   "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace show DRAWER_ID --unmask` shows them to a person";
 
-function walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): unknown {
+/** Yields the length of each string that it has looked through; returns the masked value. */
+function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): Generator<number, unknown, void> {
   if (typeof value === "string") {
     const redacted = redact(value, mode, secrets);
     kinds.push(...redacted.kinds);
+    yield value.length;
     return redacted.text;
   }
-  if (Array.isArray(value)) return value.map((one) => walk(one, mode, kinds, secrets));
+  if (Array.isArray(value)) {
+    const copy: unknown[] = [];
+    for (const one of value) copy.push(yield* walk(one, mode, kinds, secrets));
+    return copy;
+  }
   if (typeof value !== "object" || value === null) return value;
   // Keys may be anything, for example wings and rooms.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
-  for (const [key, one] of Object.entries(value)) copy[key] = walk(one, mode, kinds, secrets);
+  for (const [key, one] of Object.entries(value)) copy[key] = yield* walk(one, mode, kinds, secrets);
   return copy;
 }
 

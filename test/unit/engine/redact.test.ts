@@ -125,18 +125,30 @@ test("strict masks what is assigned to a secret's name, recall does not", () => 
   );
 });
 
-test("an answer says what was masked in it, and one without secrets is handed on untouched", () => {
+test("an answer says what was masked in it, and one without secrets is handed on untouched", async () => {
   const clean = { results: [{ text: "nothing here", similarity: 0.5 }], total: null };
-  expect(redactAnswer(clean, "recall")).toBe(clean);
+  expect(await redactAnswer(clean, "recall")).toBe(clean);
   const secret = made("ghp_", 36);
-  const answer = redactAnswer({ results: [{ text: secret, wing: "w" }, { text: `${secret} ${JWT}` }] }, "recall");
+  const answer = await redactAnswer({ results: [{ text: secret, wing: "w" }, { text: `${secret} ${JWT}` }] }, "recall");
   expect(JSON.stringify(answer)).not.toContain(secret);
   expect(answer).toMatchObject({
     results: [{ text: "[redacted: github token]", wing: "w" }, {}],
     redacted: { count: 3, kinds: ["github token", "json web token"] },
   });
   const taxonomy = Object.assign(Object.create(null), { ["__proto__"]: { a: 1 } });
-  expect(redactAnswer({ taxonomy, secret }, "recall")).toMatchObject({ secret: "[redacted: github token]" });
+  expect(await redactAnswer({ taxonomy, secret }, "recall")).toMatchObject({ secret: "[redacted: github token]" });
+});
+
+test("a large answer is looked through in parts, between which others are served", async () => {
+  const answer = { results: Array.from({ length: 64 }, () => ({ content: "harbour ".repeat(8_000) })) };
+  let turns = 0;
+  let next = setImmediate(function other() {
+    turns += 1;
+    next = setImmediate(other);
+  });
+  expect(await redactAnswer(answer, "recall")).toBe(answer);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThanOrEqual(4);
 });
 
 /** Texts on which a pattern that begins anywhere, or repeats without bound, takes the square of their length. */
