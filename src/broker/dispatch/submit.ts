@@ -13,6 +13,9 @@ import { filesFor } from "../file-access.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
 import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
 
+/** Facts are in MemPalace's graph file when these have answered, if nothing else is queued. */
+const FACT_WRITES: ReadonlySet<string> = new Set(["kg_add", "kg_invalidate", "kg_supersede"]);
+
 export async function submit(
   dependencies: MethodsDependencies,
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
@@ -51,6 +54,8 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
+  // A repeated write does not send: where sending ends the broker, its repetition must still be answered.
+  if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
   return { value: outcome.value, replayed };

@@ -57,6 +57,8 @@ export type ReadContext = SearchDependencies & {
   graph: {
     /** Resolves when what others wrote into upstream's graph files so far is adopted, or after a moment. */
     fresh: () => Promise<void>;
+    /** Resolves when what was committed is in the files, or after a moment. */
+    sent: () => Promise<void>;
     /** Reads every drawer's metadata, on another thread. */
     rooms: () => Promise<RoomCount[]>;
   };

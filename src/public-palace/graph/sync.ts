@@ -35,6 +35,8 @@ type Sent = { rows: (RowName & { seq: number })[] };
 export type GraphSync = {
   /** Something was committed. Cheap; call it after each commit that changed the graph. */
   wake(): void;
+  /** Resolves when what was committed is in the files, or after a moment; at once where it cannot be sent now. */
+  sent(): Promise<void>;
   /** Resolves when what others wrote until now is in the ledger, or after a moment. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
@@ -49,6 +51,8 @@ const LOOK_MS = 2_000;
 const GATHER_MS = 25;
 /** A query of the graph waits at most this long for others' writes. */
 const FRESH_MAX_MS = 250;
+/** An answer waits at most this long for its fact to be in the file. */
+const SENT_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
 /** Rows adopted in one ledger transaction: agents' writes run in between. */
@@ -65,6 +69,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
   let stopping: Promise<void> | undefined;
   return {
     wake: () => sync.wake(),
+    sent: () => (stopping === undefined ? within(sync.sendNow(), SENT_MAX_MS) : Promise.resolve()),
     fresh: () => within(sync.look(), FRESH_MAX_MS),
     rooms: () => sync.rooms(),
     status: () => sync.status(),
@@ -100,6 +105,16 @@ class Sync {
       this.#gathering = undefined;
       void this.run();
     }, GATHER_MS);
+  }
+
+  /** Does not gather. A file that cannot be kept is left to the next try. */
+  async sendNow(): Promise<void> {
+    // The wake-up of this commit comes first, and is answered here.
+    await new Promise(setImmediate);
+    if (this.#stopped || this.#problem !== "") return;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    await this.run();
   }
 
   /** Runs both directions. */

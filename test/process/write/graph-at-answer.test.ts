@@ -1,0 +1,51 @@
+/** A fact is in MemPalace's graph file when its answer arrives; a file that somebody holds does not keep the answer. */
+import { existsSync } from "node:fs";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { createTestPalace } from "../../helpers/palace.ts";
+
+const FACTS = 100;
+
+test("MemPalace's graph file holds a fact, and its end, as soon as the tool has answered", async () => {
+  await using palace = createTestPalace();
+  const shim = await palace.shim();
+  const fact = (index: number) => ({ subject: "gate", predicate: "code", object: `number ${index}` });
+  await shim.call("mempalace_kg_add", fact(0));
+  await expect.poll(() => factsIn(palace.config.paths.graphFile), { timeout: 30_000 }).toBe(1);
+  const late: number[] = [];
+  for (let index = 1; index <= FACTS; index++) {
+    await shim.call("mempalace_kg_add", fact(index));
+    if (factsIn(palace.config.paths.graphFile) !== index + 1) late.push(index);
+  }
+  expect(late).toEqual([]);
+  await shim.call("mempalace_kg_invalidate", { ...fact(FACTS), ended: "2030-01-01" });
+  expect(factsIn(palace.config.paths.graphFile, "WHERE valid_to IS NOT NULL")).toBe(1);
+  await shim.close();
+});
+
+test("a fact is answered while somebody holds the graph file, and arrives there afterwards", async () => {
+  await using palace = createTestPalace();
+  const shim = await palace.shim();
+  await shim.call("mempalace_kg_add", { subject: "gate", predicate: "code", object: "first" });
+  await expect.poll(() => factsIn(palace.config.paths.graphFile), { timeout: 30_000 }).toBe(1);
+  const theirs = new Database(palace.config.paths.graphFile);
+  theirs.exec("BEGIN EXCLUSIVE");
+  // The lock ends only after this answer.
+  const second = { subject: "gate", predicate: "code", object: "second" };
+  expect(await shim.call("mempalace_kg_add", second)).toMatchObject({ success: true });
+  expect(theirs.prepare("SELECT count(*) FROM triples").pluck().get()).toBe(1);
+  theirs.exec("ROLLBACK");
+  theirs.close();
+  await expect.poll(() => factsIn(palace.config.paths.graphFile), { timeout: 30_000 }).toBe(2);
+  await shim.close();
+});
+
+function factsIn(file: string, where = ""): unknown {
+  if (!existsSync(file)) return 0;
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare(`SELECT count(*) FROM triples ${where}`).pluck().get();
+  } finally {
+    database.close();
+  }
+}
