@@ -181,7 +181,7 @@ const MIN_LENGTH = 8;
 const PART_SIZE = 512 * 1024;
 
 /**
- * Masks every string of an answer; an object then tells of it under `redacted`. An answer without secrets is returned
+ * Masks every string of an answer; an object then has the field `redacted`. An answer without secrets is returned
  * as the same object, so that what upstream's callers compare stays as it is. Others' calls are answered between parts
  * of a long answer.
  */

@@ -107,9 +107,9 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Does not gather. A file that cannot be kept is left to the next try. */
+  /** Sends what was committed without waiting for more. A file that cannot be written is left to the next try. */
   async sendNow(): Promise<void> {
-    // The wake-up of this commit comes first, and is answered here.
+    // The wake-up of this commit comes first.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
