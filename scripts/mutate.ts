@@ -4,9 +4,9 @@
  * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--process] [--again]
  *
  * Each mutant is written into a copy of the tree, never into the tree itself. Only test files that import the mutated file run,
- * nearest first, then quick process tests. With `--resume` each result is one JSON line in FILE, and a later run goes on after it. `--again` runs those that
- * survived once more, with four times as many tests and all
- * that import the file themselves, if those are more than before.
+ * nearest first; with `--process` quick process tests follow.
+ * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it.
+ * `--again` runs the survivors with more tests: four times the time, and every test file that imports the mutated file itself.
  * `typescript` 7 has no stable parser for programs, so the syntax tree is rolldown's.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -136,7 +136,7 @@ function mutantsOf(room: string, file: string): Mutant[] {
   return all.filter(({ was, text }) => text !== source && !EQUIVALENT.some(([pattern]) => pattern.test(was)));
 }
 
-/** Returns the files that each file imports, without those that are imported for their types only. */
+/** Returns the files that a file imports, without those that it imports for their types only. */
 function importsOf(file: string): string[] {
   const found = readFileSync(file, "utf8").matchAll(
     /^(?:import(?! type)|export(?! type)|\} from)?[^\n]*?(?:from |import\()"(\.[^"]+\.ts)"/gmu,

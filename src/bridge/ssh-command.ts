@@ -27,7 +27,7 @@ export function sshArguments(sshConfig: string | undefined): string[] {
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
-  /** Holds the forwarding while it lives; without one the user's master may, which an earlier resident may have asked for it. */
+  /** Our own `ssh` with the forwarding. Undefined: the user's master may hold it, perhaps for an earlier resident. */
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 

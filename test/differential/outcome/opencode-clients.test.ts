@@ -44,7 +44,7 @@ for (const version of ROAMPAL_VERSIONS) {
       const facts = (): Promise<unknown> => found(palace, { metadata_filters: { memory_type: "fact" } });
       if (version === "0.6.0") await expect.poll(facts, POLL).toMatchObject([{ content: FACT }]);
 
-      // The summary of the first exchange is none of the conversation's: the second one is asked about.
+      // The summary does not replace the second exchange, which the next prompt asks about.
       if (version === "0.3.6.1") expect(await opencode.turn("s1", "Good.", "Yes.")).toContain("With vinegar.");
       expect(await opencode.turn("s2", "What is the oven cleaned with, soda?", "Yes.")).toContain(SUMMARY);
       expect(await told(palace.door, "/api/health")).toMatchObject({ instance_id: instance });
@@ -58,13 +58,16 @@ async function found(palace: Behind, narrowed: object): Promise<unknown> {
   return (await told(palace.door, "/api/search", asked))["results"];
 }
 
-/** A model behind an API like OpenAI's that calls every exchange a success; both versions find what they look for in its answer. */
+/** A model behind an API like OpenAI's that calls every exchange a success. Its answer has the fields of both versions. */
 async function judgingModel(): Promise<AsyncDisposable & { url: string; asked: string[] }> {
   const verdict = { summary: SUMMARY, outcome: "worked", exchange_summary: SUMMARY, exchange_outcome: "worked" };
   const content = JSON.stringify({ ...verdict, facts: [FACT] });
   const asked: string[] = [];
   const server: Server = createServer((request, response) => {
-    void text(request).then((question) => asked.push(question));
+    text(request).then(
+      (question) => asked.push(question),
+      () => {},
+    );
     response.setHeader("content-type", "application/json").end(JSON.stringify({ choices: [{ message: { content } }] }));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");

@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/client/discover.ts";
 import { isStopped } from "../../../src/platform/state-files.ts";
 import { pair } from "../../helpers/bridge-pair.ts";
-import { createTestPalace } from "../../helpers/palace.ts";
+import { createTestPalace, processesWith } from "../../helpers/palace.ts";
 import { sshdMissing } from "../../helpers/sshd.ts";
 
 if (sshdMissing !== undefined) console.log(`left out: SSH bridge (${sshdMissing})`);
@@ -180,7 +180,9 @@ describe.skipIf(sshdMissing)("a bridge", () => {
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
       // Its own connection may end while the shared one still hangs: a new one is made beside it.
-      await promisify(execFile)("pkill", ["-KILL", "-f", `ControlPath=none .*${box.config.paths.bridgeDir}`]);
+      const [own, ...others] = processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
+      expect(others).toEqual([]);
+      process.kill(own!, "SIGKILL");
       await expect.poll(isListed).toBe(true);
     } finally {
       process.kill(master, "SIGKILL");
