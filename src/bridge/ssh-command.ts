@@ -10,10 +10,13 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PalaceError } from "../protocol/errors.ts";
 import { dial, type Endpoint } from "../transport/endpoint.ts";
+import { get } from "../transport/http-client.ts";
 import type { ConnectionEvents } from "./channel.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const START_MAX_MS = 10_000;
+/** Far longer than a broker keeps one that asks how it is. */
+const ANSWER_MAX_MS = 3_000;
 /** A living master answers `ssh -O check` in milliseconds; a stopped one never does. */
 const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
@@ -27,8 +30,10 @@ export function sshArguments(sshConfig: string | undefined): string[] {
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
-  /** Our own `ssh` with the forwarding. Undefined: the user's master may hold it, perhaps for an earlier resident. */
-  #child: ChildProcess | undefined;
+  /** Every `ssh` of ours that runs. Without one, the user's master may hold the forwarding, perhaps for an earlier resident. */
+  readonly #children = new Set<ChildProcess>();
+  /** The `ssh` that forwards beside the user's master and ends by itself when the host is silent. */
+  #alone: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 
   constructor(settings: BridgeSettings, bridgeDir: string) {
@@ -39,11 +44,10 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
 
   /** Errors: TRANSPORT_REFUSED with ssh's message. */
   async channel(): Promise<Duplex> {
-    // The kernel accepts connections for a stopped master as well, so dialling proves nothing then.
-    const isHung = this.#child === undefined && (await this.#isMasterHung());
+    const isHung = this.#alone === undefined && (await this.#isSharedHung());
     try {
       // Another channel may have connected meanwhile.
-      if (!isHung || this.#child !== undefined) return await dial(this.#at);
+      if (!isHung || this.#alone !== undefined) return await dial(this.#at);
     } catch {
       // The forwarding has not started, or has ended.
     }
@@ -52,19 +56,26 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * A master that was stopped (a laptop's sleep, SIGSTOP) takes requests and answers none, and `ConnectTimeout` does not
-   * bound the wait for it. We then connect alone instead.
+   * A master that was stopped (a laptop's sleep, SIGSTOP) takes connections and requests and answers none, and `ConnectTimeout`
+   * does not bound the wait for it. We then connect alone instead. Only an answer through the forwarding proves that it works:
+   * the master's own socket may be gone while the master still holds the forwarding.
    */
+  async #isSharedHung(): Promise<boolean> {
+    try {
+      await get(await dial(this.#at), "/health", {}, ANSWER_MAX_MS);
+      return false;
+    } catch (error) {
+      return isLate(error) || (await this.#isMasterHung());
+    }
+  }
+
   async #isMasterHung(): Promise<boolean> {
     const check = this.#ssh("-O", "check", this.#settings.target);
-    let isLate = false;
-    const late = setTimeout(() => {
-      isLate = true;
-      check.kill("SIGKILL");
-    }, MASTER_MAX_MS);
+    let isKilled = false;
+    const late = setTimeout(() => (isKilled = check.kill("SIGKILL")), MASTER_MAX_MS);
     await new Promise((resolve) => check.on("error", resolve).on("close", resolve));
     clearTimeout(late);
-    return isLate;
+    return isKilled;
   }
 
   /**
@@ -75,17 +86,19 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     rmSync(this.#at.path, { force: true });
     const alone = isAlone ? ["-o", "ControlPath=none"] : [];
     const child = this.#ssh(...alone, "-o", "ExitOnForwardFailure=yes", "-N", "-L", this.#forwarding(), target);
+    this.#children.add(child);
     let said = "";
-    let isOver = false;
+    let isReady = false;
     child.stderr?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
     child.on("error", (error) => (said = error.message));
     child.on("close", (code) => {
-      isOver = true;
-      if (this.#child === child && code !== 0) this.emit("down", said.trim() || "ssh ended");
-      if (this.#child === child) this.#child = undefined;
+      this.#children.delete(child);
+      const isUsed = isReady && (this.#alone ?? child) === child;
+      if (this.#alone === child) this.#alone = undefined;
+      if (isUsed && code !== 0) this.emit("down", said.trim() || "ssh ended");
     });
     for (const deadline = performance.now() + START_MAX_MS; ; await sleep(POLL_MS)) {
-      const wasOver = isOver;
+      const wasOver = !this.#children.has(child);
       if (await this.#isListening()) break;
       if (!wasOver && performance.now() < deadline) continue;
       child.kill();
@@ -93,7 +106,8 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
       this.emit("down", why);
       throw new PalaceError("TRANSPORT_REFUSED", `ssh ${target}: ${why}`, "palace bridge status");
     }
-    this.#child = isOver ? undefined : child;
+    isReady = true;
+    if (isAlone && this.#children.has(child)) this.#alone = child;
     this.emit("connected");
   }
 
@@ -119,11 +133,14 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   }
 
   close(): void {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child !== undefined) child.kill();
+    this.removeAllListeners();
+    for (const child of this.#children) child.kill();
     // The master belongs to the user; only our forwarding is removed from it.
-    else if (existsSync(this.#at.path))
+    if (this.#children.size === 0 && existsSync(this.#at.path))
       this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof PalaceError && error.code === "TRANSPORT_TIMEOUT";
 }
