@@ -14,7 +14,7 @@ import { expectPromoted, learn, type Learned } from "./learn.ts";
 import { inDevbox, onHost, type Place } from "./places.ts";
 import { CLAUDE_ANSWERED, MODEL_OF, PREFIX_OF, runOf, tuiOf } from "./real-agents.ts";
 import { openScreen, type Screen } from "./screen.ts";
-import { ANSWER, ENTRY } from "./stub-model.ts";
+import { ANSWER, ENTRY, type Tool } from "./stub-model.ts";
 import { type Talk, talkIn } from "./talk.ts";
 
 const WAKE_UP_TRIES = 8;
@@ -232,7 +232,14 @@ describe.each([
       type Listed = { tools: { name: string; description: string; inputSchema: object }[] };
       const { tools } = (await shim.request("tools/list", {})) as Listed;
       expect(tools.length).toBeGreaterThan(20);
-      const seen = (await place.seen()).tools[MODEL_OF[agent]] ?? [];
+      // An agent does not wait long for its servers: on a slow machine a turn may begin without them.
+      const offered = async (tries = WAKE_UP_TRIES): Promise<Tool[]> => {
+        const all = (await place.seen()).tools[MODEL_OF[agent]] ?? [];
+        if (tries === 0 || all.some(({ name }) => name.startsWith(PREFIX_OF[agent]))) return all;
+        await place.run(agent, runOf(agent, "Say hello", place.url));
+        return offered(tries - 1);
+      };
+      const seen = await offered();
       // opencode closes every schema against properties that it does not name, and changes nothing else.
       const own = agent === "opencode" ? { additionalProperties: false } : {};
       const byName = new Map(seen.map((tool) => [tool.name, tool]));

@@ -69,5 +69,5 @@ function words(): string {
 export async function expectPromoted(talk: Talk, agent: Agent, { id, topic }: Learned): Promise<void> {
   const { text } = await talk.begin(agent, `What of ${topic}?`, id);
   const line = text.split("\n").find((one) => one.includes(`[id:${id}]`));
-  expect(line).toMatch(/\[id:history_\w+\] \(.*history\)/);
+  expect(line, text).toMatch(/\[id:history_\w+\] \(.*history\)/);
 }

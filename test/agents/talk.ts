@@ -1,5 +1,6 @@
 /** A talk with a real agent, with memory that learns from outcomes: what it is shown, keeps and is asked, in any place. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
 import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
@@ -9,6 +10,7 @@ import { ANSWER } from "./stub-model.ts";
 
 /** A hook that is late says nothing: a slow machine has more than one try. */
 const TRIES = 8;
+const PAUSE_MS = 1_000;
 export const WORDS: Record<Agent, string> = {
   pi: "marmalade kettles whistle",
   opencode: "glaciers polish granite",
@@ -67,6 +69,8 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
         expect(await say(agent, prompt, session, true)).toContain(ANSWER);
         const text = await shown(agent);
         if (text.includes(`[id:${id}]`) || again === tries) return { session, text };
+        // A hook may be late because another test builds an image meanwhile, which lasts for a while.
+        await delay(again * PAUSE_MS);
       }
     },
     keep: async (agent, mark, topic = WORDS[agent]) => {
