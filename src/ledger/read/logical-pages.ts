@@ -5,11 +5,10 @@
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
-import { FILED_AT } from "../schema/filed-schema.ts";
 import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
-type Entry = { id: string; isSplit: number };
+type Entry = { id: string; isSplit: number; total?: number };
 /** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
@@ -40,11 +39,15 @@ export class LogicalPages {
 
   page(limit: number, offset: number): { drawers: LogicalDrawer[]; total: number } {
     const [singles, splits] = [this.#singles(), this.#splits()];
-    const entries = this.#all<Entry>(
-      `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql}) ORDER BY id LIMIT ? OFFSET ?`,
-      ...[...singles.values, ...splits.values, limit, offset],
-    );
-    return { drawers: entries.flatMap((entry) => this.#drawer(entry)), total: this.#total() };
+    const all: Sql = {
+      sql: `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql})`,
+      values: [...singles.values, ...splits.values],
+    };
+    // Which drawers a time window has is found once; what a place has is counted without reading all ids.
+    const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
+    const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
+    const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();
+    return { drawers: entries.flatMap((entry) => this.#drawer(entry)), total };
   }
 
   #drawer({ id, isSplit }: Entry): LogicalDrawer[] {
@@ -74,43 +77,38 @@ export class LogicalPages {
 
   /** Rows that are whole drawers. A row under the id of a split drawer is shown as that drawer. */
   #singles(): Sql {
-    const [isSlice, split, here] = [this.#slices("row"), this.#slices(PARENT), this.#within()];
+    const [isSlice, split, here] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`), this.#within()];
     return {
       sql: `SELECT id FROM drawer INDEXED BY ${BY_ID} WHERE id NOT IN (${split.sql}) AND row NOT IN (${isSlice.sql}) ${here.sql}`,
       values: [...split.values, ...isSlice.values, ...here.values],
     };
   }
 
-  /** Ids of split drawers; a split drawer's moment is that of its first slice. */
+  /** Ids of split drawers; a split drawer's moment is that of its first slice, the only one that is read for it. */
   #splits(): Sql {
-    if (!isWindow(this.#filter)) return this.#slices(`DISTINCT ${PARENT} AS id`);
-    const { since = "", before = "~" } = this.#filter;
-    const { sql, values } = this.#slices(
-      `${PARENT} AS id, ${FILED_AT} AS filed, row_number() OVER (PARTITION BY ${PARENT} ORDER BY ${SLICE_ORDER}) AS nth`,
-    );
-    const inWindow = `SELECT id FROM (${sql}) WHERE nth = 1 AND filed >= ? AND filed < ?`;
-    return { sql: inWindow, values: [...values, since, before] };
-  }
-
-  /** Counts the drawers without reading all ids. */
-  #total(): number {
-    const [isSlice, split] = [this.#slices("row"), this.#slices(PARENT)];
-    // Slices, and the few rows under their drawers' ids, carry their place themselves.
-    const here = isWindow(this.#filter) ? this.#within() : { sql: "", values: [] };
+    const slices = this.#slices(`DISTINCT ${PARENT} AS id`);
+    if (!isWindow(this.#filter)) return slices;
     const { sql: inPlace, values: place } = this.#inPlace;
-    const slices = this.#count({ sql: `${isSlice.sql} ${here.sql}`, values: [...isSlice.values, ...here.values] });
-    const hidden = this.#count({
-      sql: `SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE id IN (${split.sql}) AND row NOT IN (${isSlice.sql}) ${inPlace} ${here.sql}`,
-      values: [...split.values, ...isSlice.values, ...place, ...here.values],
-    });
-    return this.#countRows() - slices - hidden + this.#count(this.#splits());
+    const here = this.#within();
+    const first = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = split.id ${inPlace}
+      ORDER BY ${SLICE_ORDER} LIMIT 1`;
+    return {
+      sql: `SELECT id FROM (${slices.sql} ${here.sql}) AS split WHERE EXISTS (SELECT 1 FROM drawer WHERE row = (${first}) ${here.sql})`,
+      values: [...slices.values, ...here.values, ...place, ...here.values],
+    };
   }
 
-  #countRows(): number {
-    if (this.#rows !== undefined && isWindow(this.#filter)) return this.#count(this.#rows);
+  /** Counts the drawers of a place without reading all ids. */
+  #total(): number {
+    const [isSlice, split] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`)];
+    const { sql: inPlace, values: place } = this.#inPlace;
+    const hidden = this.#count({
+      sql: `SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE id IN (${split.sql}) AND ${PARENT} IS NULL ${inPlace}`,
+      values: [...split.values, ...place],
+    });
     const { where, values } = condition(this.#filter);
-    const [sum] = this.#all<{ n: number }>(`SELECT coalesce(sum(drawers), 0) AS n FROM place ${where}`, ...values);
-    return sum?.n ?? 0;
+    const [rows] = this.#all<{ n: number }>(`SELECT coalesce(sum(drawers), 0) AS n FROM place ${where}`, ...values);
+    return (rows?.n ?? 0) - this.#count(isSlice) - hidden + this.#count(this.#splits());
   }
 
   #count({ sql, values }: Sql): number {

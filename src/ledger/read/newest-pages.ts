@@ -9,13 +9,18 @@ import { condition } from "./drawer-filter.ts";
 
 /** SQLite's own name for the index of the ids. */
 const BY_ID = "sqlite_autoindex_drawer_1";
-/** Slices that are not the first of their drawer. */
-const LATER_SLICES = `SELECT row FROM (SELECT row, row_number() OVER (PARTITION BY ${PARENT} ORDER BY ${SLICE_ORDER}) AS nth
-  FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL) WHERE nth > 1`;
+/** The row of a drawer's first slice. */
+const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
+/** Counts slices by place, in one pass over the index; `spread` has the ids of drawers that lie in several places. */
+const SLICES_BY_PLACE = `SELECT wing, room, sum(slices - 1) AS drawers, iif(isSpread, json_group_array(id), '[]') AS spread
+  FROM (SELECT ${PARENT} AS id, min(wing) AS wing, min(room) AS room, count(*) AS slices,
+      min(wing) <> max(wing) OR min(room) <> max(room) AS isSpread
+    FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL GROUP BY ${PARENT})
+  GROUP BY wing, room, isSpread`;
 /** Hexadecimal digits that begin the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
 
-/** Returns the page's rows, and how many drawers the place has. */
+/** Returns the page's rows, and how many drawers the place has. Reads the newest rows until the page is full. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -23,13 +28,22 @@ export function newestPage(
   offset: number,
 ): { rows: number[]; total: number } {
   const { where, values } = condition(place);
-  const whole = `${where === "" ? "WHERE" : `${where} AND`} row NOT IN (${LATER_SLICES})`;
-  const numbers = (sql: string, ...more: number[]): number[] =>
-    database
-      .prepare<(string | number)[], number>(sql)
-      .pluck()
-      .all(...values, ...more);
-  const rows = numbers(`SELECT row FROM drawer ${whole} ORDER BY row DESC LIMIT ? OFFSET ?`, limit, offset);
+  const newest = database.prepare<string[], number>(`SELECT row FROM drawer ${where} ORDER BY row DESC`).pluck();
+  const parentOf = database.prepare<[number], string | null>(`SELECT ${PARENT} FROM drawer WHERE row = ?`).pluck();
+  const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
+  const firsts = new Map<string, number | undefined>();
+  const rows: number[] = [];
+  let skipped = 0;
+  for (const row of newest.iterate(...values)) {
+    if (rows.length === limit) break;
+    const parent = parentOf.get(row);
+    if (typeof parent === "string") {
+      if (!firsts.has(parent)) firsts.set(parent, firstOf.get(parent));
+      if (firsts.get(parent) !== row) continue;
+    }
+    if (skipped < offset) skipped += 1;
+    else rows.push(row);
+  }
   const { wing, room } = place;
   const total = wholePlaces(database)
     .filter((one) => (wing === undefined || one.wing === wing) && (room === undefined || one.room === room))
@@ -42,17 +56,29 @@ type Place = { wing: string; room: string; drawers: number };
 /** Counts the drawers of each place: its rows, without the later slices of split drawers. */
 export function wholePlaces(database: LedgerDatabase): Place[] {
   const later = new Map<string, number>();
-  const slices = database
-    .prepare<[], Place>(
-      `SELECT wing, room, count(*) AS drawers FROM drawer WHERE row IN (${LATER_SLICES}) GROUP BY wing, room`,
-    )
-    .all();
-  for (const { wing, room, drawers } of slices) later.set(JSON.stringify([wing, room]), drawers);
+  for (const { wing, room, drawers } of laterSlices(database)) {
+    const place = JSON.stringify([wing, room]);
+    later.set(place, (later.get(place) ?? 0) + drawers);
+  }
   return database
     .prepare<[], Place>("SELECT wing, room, drawers FROM place WHERE drawers > 0 ORDER BY wing, room")
     .all()
     .map((place) => ({ ...place, drawers: place.drawers - (later.get(JSON.stringify([place.wing, place.room])) ?? 0) }))
     .filter(({ drawers }) => drawers > 0);
+}
+
+/** Counts the slices that are not the first of their drawer. Only a drawer that lies in several places is read. */
+function laterSlices(database: LedgerDatabase): Place[] {
+  const slices = database.prepare<[string], Place>(
+    `SELECT wing, room, 1 AS drawers FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`,
+  );
+  return database
+    .prepare<[], Place & { spread: string }>(SLICES_BY_PLACE)
+    .all()
+    .flatMap(({ spread, ...place }) => {
+      const ids = JSON.parse(spread) as string[];
+      return ids.length === 0 ? [place] : ids.flatMap((id) => slices.all(id).slice(1));
+    });
 }
 
 /**

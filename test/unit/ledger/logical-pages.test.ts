@@ -129,6 +129,36 @@ test("pages under any filter are those of all drawers joined, and their totals t
   }
 });
 
+test("drawers for people, the newest first, are each row but the later slices, in every place", () => {
+  const rows = makeRows(5);
+  fill(rows);
+  openForWriting(file).close();
+  const inOrder = (a: Row, b: Row): number => (a.index ?? 0) - (b.index ?? 0) || (a.id < b.id ? -1 : 1);
+  const firstOf = (parent: string): Row | undefined => rows.filter((row) => row.parent === parent).toSorted(inOrder)[0];
+  const shown = rows.filter((row) => row.parent === undefined || firstOf(row.parent) === row).toReversed();
+  const reader = new SqliteLedgerReader(file);
+  for (const place of [{}, { wing: "w1" }, { room: "r2" }, { wing: "w0", room: "r1" }, { wing: "absent" }]) {
+    const here = shown.filter((row) => Object.entries(place).every(([key, value]) => row[key as "wing"] === value));
+    for (const [limit, offset] of [
+      [1, 0],
+      [7, 3],
+      [1_000, 0],
+      [5, 9_999],
+    ] as const) {
+      const { drawers, total } = reader.listNewest(place, limit, offset);
+      expect({ ids: drawers.map(({ id }) => id), total }, JSON.stringify({ place, limit, offset })).toEqual({
+        ids: here.slice(offset, offset + limit).map(({ id }) => id),
+        total: here.length,
+      });
+    }
+  }
+  const counts = new Map<string, number>();
+  for (const { wing, room } of shown) counts.set(`${wing} ${room}`, (counts.get(`${wing} ${room}`) ?? 0) + 1);
+  const places = reader.wholePlaces().map(({ wing, room, drawers }) => [`${wing} ${room}`, drawers] as const);
+  expect(new Map(places)).toEqual(counts);
+  reader.close();
+});
+
 test("a ledger of version 8 gets the index of slices and keeps every drawer as it is", () => {
   fill(makeRows(4));
   const contents = () => {
