@@ -43,7 +43,7 @@ export class LogicalPages {
       sql: `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql})`,
       values: [...singles.values, ...splits.values],
     };
-    // Which drawers a time window has is found once; what a place has is counted without reading all ids.
+    // The drawers of a time window are found once. Those of a place are counted without reading all ids.
     const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
     const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
     const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();
