@@ -60,6 +60,8 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
           ANTHROPIC_API_KEY: "stub",
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
           DISABLE_AUTOUPDATER: "1",
+          // Its five seconds are too few on a machine under load, and a turn then begins without the memory's tools.
+          MCP_CONNECT_TIMEOUT_MS: "60000",
         },
         input: prompt,
       };

@@ -10,7 +10,7 @@ import { ANSWER } from "./stub-model.ts";
 
 /** A hook that is late says nothing: a slow machine has more than one try. */
 const TRIES = 8;
-const PAUSE_MS = 1_000;
+const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {
   pi: "marmalade kettles whistle",
   opencode: "glaciers polish granite",
