@@ -2,10 +2,12 @@
  * Answers an agent while no broker can be reached: the handshake, the list of tools, a spooled write's acknowledgement, and
  * an immediate error for every read. Loaded only in an outage.
  */
+import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { answerWithoutPalace } from "../engine/tools/apply.ts";
 import { checkArguments } from "../engine/tools/arguments.ts";
 import { isRecord } from "../platform/is-record.ts";
+import { mountOf } from "../platform/mount.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { introduction } from "../protocol/introduction.ts";
@@ -79,7 +81,7 @@ function keptWrite(
     peer: { agent, door: "", uid: -1, pid: process.pid },
   });
   if (refused !== undefined) return toolResult(tool, refused.value, isModern);
-  append(spool, { atMs, agent, tool: tool.fullName, key, line }, away);
+  append(spool, { atMs, agent, tool: tool.fullName, key, line }, { away, config });
   const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
   if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` }, isModern);
@@ -87,15 +89,33 @@ function keptWrite(
   return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
-/** Errors: those of the spool. In a sandbox that lets nothing be written there either, the sandbox is the one to name. */
-function append(spool: Spool, write: SpooledWrite, away: PalaceError): void {
+/** Errors: those of the spool. In a sandbox that lets nothing be kept there either, the sandbox is the one to name. */
+function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
   try {
+    if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
     spool.append(write);
   } catch (error) {
     if (away.code !== "TRANSPORT_SANDBOXED" || !(error instanceof PalaceError)) throw error;
     const message = `${away.message}, and the write cannot be kept on this machine either: ${error.message}`;
     throw new PalaceError(away.code, message, away.hint, { cause: error });
   }
+}
+
+/** File systems in memory that belong to the whole machine. */
+const SHARED_MEMORY = ["/dev/shm", "/tmp"];
+
+/**
+ * A home in memory that holds no palace is the sandbox's own and ends with it.
+ * Errors: STORE_READ_ONLY.
+ */
+function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
+  const mount = mountOf(folder);
+  if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;
+  throw new PalaceError(
+    "STORE_READ_ONLY",
+    `${folder} lies in memory (tmpfs at ${mount.point}) and ends with the sandbox`,
+    "",
+  );
 }
 
 function aboutId({ name }: Tool, id: string | undefined): string {

@@ -50,6 +50,19 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await expectFiledLater(palace, 1);
       });
 
+  test("a home in memory that ends with the sandbox keeps no write: it is refused with both reasons", async () => {
+    await using palace = createTestPalace();
+    const env = { ...palace.env, ...refusing(palace.home, EPERM) };
+    const box = ["--dev-bind", "/", "/", "--tmpfs", palace.home, "--ro-bind", env.LD_PRELOAD, env.LD_PRELOAD];
+    const command = [...box, process.execPath, palace.executable("palace"), "call", "add_drawer", drawer];
+    const refused = await promisify(execFile)("bwrap", command, { env: env as NodeJS.ProcessEnv }).then(
+      (ran) => ({ code: 0, ...ran }),
+      (error: Ran) => error,
+    );
+    expect(refused.code, refused.stdout).toBe(3);
+    expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*lies in memory/);
+  });
+
   test("a shim in it answers: the handshake, a read's reason, a spooled write", async () => {
     await using palace = createTestPalace();
     const shim = await palace.shim(refusing(palace.home, EPERM));
