@@ -67,7 +67,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** Counts the slices that are not the first of their drawer. A drawer is read only when it lies in several places. */
+/** Counts the slices that are not the first of their drawer. A drawer is read only when its slices are in several places. */
 function laterSlices(database: LedgerDatabase): Place[] {
   const slices = database.prepare<[string], Place>(
     `SELECT wing, room, 1 AS drawers FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`,
