@@ -7,7 +7,7 @@ import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "
 import type { Miner } from "../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 
-/** Drawers of an older version are stale. */
+/** Drawers of an older version are stale. Those of MemPalace 3.12, which writes 3, are left alone. */
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
