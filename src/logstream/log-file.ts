@@ -6,6 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import type { LedgerDatabase } from "../ledger/open.ts";
+import { WriteAheadLog } from "../ledger/write/write-ahead-log.ts";
 import { faultPoint } from "../platform/fault.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { prepareSchema } from "./schema.ts";
@@ -25,6 +26,7 @@ export class LogFile {
   readonly #paths: LogPaths;
   readonly file: string;
   #database: LedgerDatabase | undefined;
+  #wal: WriteAheadLog | undefined;
   #inode = 0n;
   #replicaId: string | undefined;
 
@@ -66,8 +68,34 @@ export class LogFile {
       throw error;
     }
     this.#database = database;
+    this.#wal = new WriteAheadLog(database, this.file, "the write-ahead log");
     this.#inode = statSync(this.file, { bigint: true }).ino;
     return database;
+  }
+
+  /**
+   * Does `commit` on the open file and returns its result, which may be acknowledged: if the write-ahead log vanished during
+   * the commit, it is saved first. Errors: those of `assertPresent` and of `commit`.
+   */
+  guard<T>(commit: () => T): T {
+    this.assertPresent();
+    const result = commit();
+    if (this.#isWalGone()) this.#wal?.save();
+    return result;
+  }
+
+  /**
+   * Saves what a deleted write-ahead log holds, and refuses to write into it; does nothing while the file is not open.
+   * Errors: PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
+   */
+  assertPresent(): void {
+    if (this.#isWalGone()) this.#wal?.assertPresent();
+  }
+
+  /** False where another file is in this one's place: the next use opens that one. */
+  #isWalGone(): boolean {
+    const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
+    return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
   }
 
   /** Changes whenever another process has committed, or another file stands here. */
@@ -77,9 +105,15 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
+  /** Saves a deleted write-ahead log first: SQLite itself does so only if no other process has the file open. */
   close(): void {
-    this.#database?.close();
-    this.#database = undefined;
-    this.#replicaId = undefined;
+    try {
+      if (this.#isWalGone()) this.#wal?.save();
+    } finally {
+      this.#database?.close();
+      this.#database = undefined;
+      this.#wal = undefined;
+      this.#replicaId = undefined;
+    }
   }
 }

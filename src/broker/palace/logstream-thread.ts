@@ -25,6 +25,8 @@ export type LogMethods = {
   replicaState: () => ReplicaState;
   /** The version changes with other processes' commits. */
   version: () => string;
+  /** Errors: PALACE_GONE, STORE_* when the file's write-ahead log vanished. */
+  assertPresent: () => void;
   close: () => void;
 };
 
@@ -35,22 +37,30 @@ await serveThread<LogMethods>(() => {
   const file = new LogFile(paths);
   const clock = new HybridClock();
   let open: { rows: LogRows; writer: LogWriter } | undefined;
-  const log = (): { rows: LogRows; writer: LogWriter } => {
+  const translated = <T>(work: () => T): T => {
     try {
+      return work();
+    } catch (error) {
+      throw translateError(error, file.file);
+    }
+  };
+  const log = (): { rows: LogRows; writer: LogWriter } => {
+    translated(() =>
       file.open((database) => {
         const rows = new LogRows(database, () => file.replicaId(), clock);
         const writer = new LogWriter({
           ...{ database, file: file.file, tx: rows, apply: applyToLog, refusalOf: logRefusal, keptMs },
         });
         open = { rows, writer };
-      });
-    } catch (error) {
-      throw translateError(error, file.file);
-    }
+      }),
+    );
     return open as { rows: LogRows; writer: LogWriter };
   };
   return {
-    commit: (calls) => log().writer.commit(calls),
+    commit: (calls) => {
+      const { writer } = log();
+      return translated(() => file.guard(() => writer.commit(calls)));
+    },
     read: (method, values) => readLog(log().rows, method, values),
     look: (values, seenSeq) => lookInLog(log().rows, values, seenSeq),
     replicaState: () => ({
@@ -60,6 +70,7 @@ await serveThread<LogMethods>(() => {
       published: readPublished(serversDir, paths.palaceDir),
     }),
     version: () => file.version(),
+    assertPresent: () => translated(() => file.assertPresent()),
     close: () => file.close(),
   };
 });

@@ -14,6 +14,7 @@ import { type Changes, type WriteOutcome, type WriteCall } from "../../port/ledg
 import { PalaceError } from "../../protocol/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
+import { endIfGone } from "./write-path.ts";
 import { notCommitted, WriteQueue } from "./write-queue.ts";
 
 type Values = Record<string, unknown>;
@@ -26,6 +27,8 @@ export type LogstreamOptions = {
   keptMs: number;
   fault: string | undefined;
   log: Log;
+  /** Called when the log's file, or the palace, is lost: the broker must end. */
+  onFatal: (error: PalaceError) => void;
 };
 
 const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
@@ -75,6 +78,12 @@ export class Logstream {
     }
   }
 
+  /** Looks whether the file's write-ahead log is still there; starts no thread. Errors: PALACE_GONE, STORE_*. */
+  async assertPresent(): Promise<void> {
+    const thread = await this.#thread?.catch(() => undefined);
+    await thread?.call("assertPresent");
+  }
+
   /** A connection has closed. */
   leave(peerId: number): void {
     this.#waits.leave(peerId);
@@ -106,6 +115,7 @@ export class Logstream {
               cause: error,
             });
       this.#options.log.error("the coordination log was not written", { code: known.code, why: known.message });
+      endIfGone(known, { ledgerFile: this.#options.paths.ledgerFile, onFatal: this.#options.onFatal });
       return calls.map(() => notCommitted(known));
     }
   }
@@ -114,7 +124,7 @@ export class Logstream {
     method: K,
     ...args: Parameters<LogMethods[K]>
   ): Promise<Awaited<ReturnType<LogMethods[K]>>> {
-    const { log, ...data } = this.#options;
+    const { log, onFatal: _, ...data } = this.#options;
     const starting = (this.#thread ??= startThread<LogMethods>(
       threadFile(import.meta.url, "logstream-thread"),
       data satisfies LogThreadData,

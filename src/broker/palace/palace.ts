@@ -32,7 +32,7 @@ import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { Wakes } from "./wakes.ts";
 import { startWarmUp } from "./warm-up.ts";
-import { createWritePath, watchLedger } from "./write-path.ts";
+import { createWritePath, watchPresence } from "./write-path.ts";
 
 export type Palace = {
   reads: ReadContext;
@@ -107,7 +107,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   startUpkeep(parts, opening);
   const { ledgerFile } = config.paths;
   const watched = { writer: ledger.writer, ledgerFile, log, onFatal };
-  opening.defer(watchLedger(watched));
+  opening.defer(watchPresence(() => ledger.writer.call("assertPresent"), watched));
   const queue = createWritePath({ ...watched, vectors: indexes.vectors, wakes });
   opening.defer(() => queue.drain());
   const logstream = openLogstream(parts, opening);
@@ -166,7 +166,7 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
 }
 
 /** Agents' events for each other, in a file of its own that no other part of the palace depends on. */
-function openLogstream({ config, log }: Parts, closing: AsyncDisposableStack): Logstream {
+function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposableStack): Logstream {
   const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
   const logstream = new Logstream({
     paths: { palaceDir, ledgerFile },
@@ -174,8 +174,10 @@ function openLogstream({ config, log }: Parts, closing: AsyncDisposableStack): L
     keptMs: config.journalRetentionMs,
     fault: config.fault,
     log,
+    onFatal,
   });
   closing.defer(() => logstream.close());
+  closing.defer(watchPresence(() => logstream.assertPresent(), { ledgerFile, onFatal }));
   return logstream;
 }
 

@@ -51,8 +51,7 @@ async function commit(
     const gone = result.outcomes
       .map(({ outcome }) => (outcome.ok ? undefined : asGone(outcome.error)))
       .find((error) => error !== undefined);
-    // A ledger that is gone is not opened again; one whose log was deleted is.
-    if (gone !== undefined) onFatal(existsSync(ledgerFile) ? gone : goneError(ledgerFile));
+    endIfGone(gone, { ledgerFile, onFatal });
     return result;
   } catch (error) {
     // Only a dead thread throws here, and it is unknown whether it had committed: clients repeat the calls at the next
@@ -71,13 +70,21 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
   return code === "PALACE_GONE" ? new PalaceError(code, message, hint) : undefined;
 }
 
-/** Notices without a write, within a second, that the ledger or its log is gone. Returns what ends it. */
-export function watchLedger({ writer, ledgerFile, onFatal }: Omit<WritePathOptions, "vectors" | "wakes">): () => void {
+type Ending = Pick<WritePathOptions, "ledgerFile" | "onFatal">;
+
+/** Ends the broker if `error` is PALACE_GONE: a ledger that is gone is not opened again; one whose log was deleted is. */
+export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
+  if (error instanceof PalaceError && error.code === "PALACE_GONE")
+    onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
+}
+
+/**
+ * Notices without a write, within a second, that a file or its log is gone: `assertPresent` throws PALACE_GONE then.
+ * Returns what ends it.
+ */
+export function watchPresence(assertPresent: () => Promise<void>, ending: Ending): () => void {
   const timer = setInterval(() => {
-    writer.call("assertPresent").catch((error: unknown) => {
-      if (error instanceof PalaceError && error.code === "PALACE_GONE")
-        onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
-    });
+    assertPresent().catch((error: unknown) => endIfGone(error, ending));
   }, WATCH_MS).unref();
   return () => clearInterval(timer);
 }

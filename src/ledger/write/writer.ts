@@ -32,6 +32,7 @@ import { Maintenance } from "./maintenance.ts";
 import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
 import { SqliteLedgerTx } from "./transaction.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
@@ -49,9 +50,8 @@ const PRUNE_SPEED_MAX = 2;
 export class LedgerWriter {
   readonly #file: string;
   readonly #inode: number;
-  /** SQLite makes the log when it opens the ledger, and keeps it until it closes it. */
-  readonly #logInode: number | undefined;
   readonly #database: LedgerDatabase;
+  readonly #wal: WriteAheadLog;
   /** For reading only: outside of a group nothing may be changed through it. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
@@ -80,7 +80,7 @@ export class LedgerWriter {
     this.#file = file;
     this.#database = openForWriting(file);
     this.#inode = statSync(file).ino;
-    this.#logInode = statSync(`${file}-wal`, { throwIfNoEntry: false })?.ino;
+    this.#wal = new WriteAheadLog(this.#database, file, "the ledger's log");
     this.#apply = apply;
     this.tx = new SqliteLedgerTx(this.#database);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
@@ -126,7 +126,7 @@ export class LedgerWriter {
         faultPoint("commit.before-sync");
         this.#sync();
         faultPoint("commit.after-sync");
-        if (!this.#isLogPresent()) this.#saveLog();
+        if (!this.#wal.isPresent()) this.#wal.save();
         return { outcomes, changes: this.tx.takeChanges() };
       }
     } catch (error) {
@@ -299,32 +299,7 @@ export class LedgerWriter {
         `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
         "put the folder back (it was moved or deleted), then run `palace restart`",
       );
-    if (this.#isLogPresent()) return;
-    this.#saveLog();
-    throw new PalaceError(
-      "PALACE_GONE",
-      `the ledger's log ${this.#file}-wal vanished while the broker was running; what it held is saved, this call was not written`,
-      "leave that file alone, then run `palace restart` and repeat the call",
-    );
-  }
-
-  #isLogPresent(): boolean {
-    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.ino === this.#logInode;
-  }
-
-  /**
-   * Copies the log into the ledger and empties it, so that nobody can put an old log back. The connection still has it open,
-   * also where its name was deleted.
-   */
-  #saveLog(): void {
-    const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
-    // Both are -1 where another process does the same just now. A reader only keeps it from being emptied.
-    if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
-      `the ledger's log ${this.#file}-wal vanished, and what it held could not be saved yet`,
-      "leave the broker running, and repeat the call in a moment",
-    );
+    this.#wal.assertPresent();
   }
 }
 

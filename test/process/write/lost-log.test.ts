@@ -1,19 +1,40 @@
-/** Somebody deletes the ledger's log beside a running broker: nothing that was acknowledged is lost, whenever it is killed. */
+/**
+ * Somebody deletes the write-ahead log of the ledger, or of the coordination log, beside a running broker: nothing that was
+ * acknowledged is lost, whenever the broker is killed.
+ */
 import { existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { createTestPalace, exitOf } from "../../helpers/palace.ts";
+import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 
 const BEFORE = 20;
 const AFTER = 200;
 const PATIENCE = { timeout: 60_000 };
 
+const DAMAGES: [string, (log: string) => void][] = [
+  ["deleted", (log) => rmSync(log)],
+  ["moved away", (log) => renameSync(log, `${log}.away`)],
+];
+
 const note = (content: string): Record<string, string> => ({ wing: "w", room: "r", content });
 
-test.each([
-  ["deleted", (log: string) => rmSync(log)],
-  ["moved away", (log: string) => renameSync(log, `${log}.away`)],
-])(
+const event = (body: string): Record<string, string> => ({
+  ...{ type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", body },
+});
+const coordinationLog = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
+
+/** Reads the ids of all events from the file. */
+function eventsIn(file: string): string[] {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare<[], string>("SELECT id FROM events ORDER BY rowid").pluck().all();
+  } finally {
+    database.close();
+  }
+}
+
+test.each(DAMAGES)(
   "a log that is %s is noticed by the next write, and a kill then takes nothing that was acknowledged",
   async (_how, damage) => {
     await using palace = createTestPalace();
@@ -59,4 +80,51 @@ test("the broker notices it without a write too, saves the log into the ledger a
     .poll(() => shim.call("mempalace_list_drawers", {}).catch(() => undefined), PATIENCE)
     .toMatchObject({ total: BEFORE });
   expect(await shim.call("mempalace_add_drawer", note("written again"))).toMatchObject({ success: true });
+}, 300_000);
+
+test.each(DAMAGES)(
+  "the next event notices that the coordination log's -wal was %s, and a kill then takes no acknowledged event",
+  async (_how, damage) => {
+    await using palace = createTestPalace();
+    const broker = await palace.startBroker();
+    const client = await palace.client();
+    const acknowledged: string[] = [];
+    const append = async (body: string): Promise<void> => {
+      const answer = (await client.callTool("mempalace_event_append", event(body))) as { event: { id: string } };
+      acknowledged.push(answer.event.id);
+    };
+    for (let at = 0; at < BEFORE; at++) await append(`before ${at}`);
+    const file = coordinationLog(palace);
+    damage(`${file}-wal`);
+    let refused: unknown;
+    for (let at = 0; at < AFTER && refused === undefined; at++)
+      await append(`after ${at}`).catch((error: unknown) => (refused = error));
+    broker.kill("SIGKILL");
+    await exitOf(broker);
+    client.close();
+    expect(acknowledged.filter((id) => !eventsIn(file).includes(id))).toHaveLength(0);
+    expect(refused).toMatchObject({ code: "PALACE_GONE", hint: expect.stringContaining("palace restart") as string });
+    await palace.startBroker();
+    const next = await palace.client();
+    expect(await next.callTool("mempalace_event_list", {})).toMatchObject({ events: { length: BEFORE } });
+    expect(await next.callTool("mempalace_event_append", event("again"))).toMatchObject({ event: { seq: BEFORE + 1 } });
+    next.close();
+  },
+  120_000,
+);
+
+test("the broker notices without an event that the coordination log's -wal is gone, and the next broker has all", async () => {
+  await using palace = createTestPalace();
+  const broker = await palace.startBroker();
+  await using shim = await palace.shim();
+  for (let at = 0; at < BEFORE; at++) await shim.call("mempalace_event_append", event(`before ${at}`));
+  const file = coordinationLog(palace);
+  rmSync(`${file}-wal`);
+  await exitOf(broker);
+  expect(existsSync(`${file}-wal`)).toBe(false);
+  expect(eventsIn(file)).toHaveLength(BEFORE);
+  await expect
+    .poll(() => shim.call("mempalace_event_list", {}).catch(() => undefined), PATIENCE)
+    .toMatchObject({ events: { length: BEFORE } });
+  expect(await shim.call("mempalace_event_append", event("again"))).toMatchObject({ event: { seq: BEFORE + 1 } });
 }, 300_000);

@@ -1,5 +1,5 @@
-/** The coordination log's file: older files, its clock, its name, how long keys are kept. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** The coordination log's file: a deleted write-ahead log, older files, its clock, its name, how long keys are kept. */
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -95,6 +95,66 @@ test("artifacts of an event are answered in the order given, again under its key
   expect(first).toMatchObject({ event: { artifact_ids: given } });
   expect(values(writer.commit([append("k", { artifact_ids: given })]))).toEqual([first]);
   expect(rows.event(first?.event.id ?? "")?.artifact_ids).toEqual(ids.toSorted());
+  file.close();
+});
+
+const bodiesIn = (file: string): unknown[] => {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare("SELECT body FROM events ORDER BY rowid").pluck().all();
+  } finally {
+    database.close();
+  }
+};
+
+test("a commit is refused after the write-ahead log was deleted, and what that log held is in the file", () => {
+  const { file, writer } = openLog();
+  writer.commit([append("k1", { body: "b1" })]);
+  rmSync(`${file.file}-wal`);
+  let isCommitted = false;
+  const commit = (): void => void (isCommitted = true);
+  expect(() => file.guard(commit)).toThrow(expect.objectContaining({ code: "PALACE_GONE" }));
+  expect(() => file.assertPresent()).toThrow(`${file.file}-wal vanished`);
+  expect(isCommitted).toBe(false);
+  rmSync(`${file.file}-shm`);
+  expect(bodiesIn(file.file)).toEqual(["b1"]);
+  file.close();
+});
+
+test("a commit during which the write-ahead log was deleted is in the file before it is acknowledged", () => {
+  const { file, writer } = openLog();
+  const [answer] = values(
+    file.guard(() => {
+      const outcomes = writer.commit([append("k1", { body: "b1" })]);
+      rmSync(`${file.file}-wal`);
+      return outcomes;
+    }),
+  );
+  expect(answer).toMatchObject({ success: true });
+  rmSync(`${file.file}-shm`);
+  expect(bodiesIn(file.file)).toEqual(["b1"]);
+  file.close();
+});
+
+test("closing saves a deleted write-ahead log, although another process has the file open", () => {
+  const { file, writer } = openLog();
+  writer.commit([append("k1", { body: "b1" })]);
+  const other = new Database(file.file);
+  expect(other.prepare("SELECT count(*) FROM events").pluck().get()).toBe(1);
+  rmSync(`${file.file}-wal`);
+  file.close();
+  copyFileSync(file.file, `${file.file}.copy`);
+  expect(bodiesIn(`${file.file}.copy`)).toEqual(["b1"]);
+  other.close();
+});
+
+test("a log that another file has replaced is opened again, not refused", () => {
+  const { file, writer } = openLog();
+  writer.commit([append("k1", { body: "b1" })]);
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
+  expect(() => file.assertPresent()).not.toThrow();
+  file.open(() => {});
+  expect(file.guard(() => bodiesIn(file.file))).toEqual([]);
   file.close();
 });
 
