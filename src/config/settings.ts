@@ -70,7 +70,9 @@ function toldSettings(file: FileSettings, env: Env): Told[] {
     if (variable !== undefined)
       return [{ key, value: withoutPassword(env[variable] ?? ""), source: "environment", variable, takesEffect }];
     const value = file.values.get(key);
-    return value === undefined ? [] : [{ key, value: asText(kind, value), source: "file", takesEffect }];
+    return value === undefined
+      ? []
+      : [{ key, value: withoutPassword(asText(kind, value)), source: "file", takesEffect }];
   });
 }
 

@@ -14,6 +14,7 @@ import { asText, parseValue, type SettingValue } from "../../config/settings-val
 import { armFault } from "../../platform/fault.ts";
 import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { withoutPassword } from "../../protocol/without-password.ts";
 import { type BrokerBox, brokerBox } from "../docker/owner.ts";
 import { editSettings } from "../settings/edit.ts";
 import { configInBox, rowsInBox } from "../settings/box.ts";
@@ -109,7 +110,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   const effect = await effectText(config, key);
   if (out.isJson)
     return out.document({ key, value, file, changed: isChanged, takesEffect, overriddenBy: variable ?? null });
-  out.text(`${key} is ${asText(kind, value)} (${file}).${isChanged ? ` ${out.spelled(effect)}` : ""}`);
+  out.text(`${key} is ${withoutPassword(asText(kind, value))} (${file}).${isChanged ? ` ${out.spelled(effect)}` : ""}`);
   if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
   if (key === "listen" && lacksToken(config, value))
     out.notice(`The door stays shut until there is a token: ${out.spelled("palace bridge token add NAME")}`);

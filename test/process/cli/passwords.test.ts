@@ -21,6 +21,9 @@ test.each([
   ["a broker's", { MEMPALACE_BROKER: address("http") }],
   ["a broker's that is no address", { MEMPALACE_BROKER: `tls://ada:${PASSWORD}@h` }],
   ["a bridge's", { MEMPALACE_BROKER: `ssh://ada:${PASSWORD}@h` }],
+  ["a broker's, with a slash in it,", { MEMPALACE_BROKER: `http://ada:a/${PASSWORD}@h` }],
+  ["a model's, with an @ in it,", { MEMPALACE_MODEL_URL: `http://ada:a@${PASSWORD}@h`, MEMPALACE_OFFLINE: "0" }],
+  ["a judge's, in the user's place,", { MEMPALACE_JUDGE_URL: `http://${PASSWORD}@h` }],
 ])("%s password is in no output and in no file", async (_whose, env) => {
   await using palace = createTestPalace({ env });
   const note = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
@@ -41,4 +44,20 @@ test.each([
   await palace.run("palace", ["stop"]);
   expect(said.filter((text) => text.includes(PASSWORD))).toEqual([]);
   expect(filesBelow(palace.home).filter((file) => readFileSync(file).includes(PASSWORD))).toEqual([]);
+});
+
+test("a password in the settings file is shown by no command", async () => {
+  await using palace = createTestPalace();
+  const said = [];
+  for (const url of [address("http"), `http://ada:a/${PASSWORD}@h`, `http://${PASSWORD}@h`])
+    for (const args of [
+      ["config", "set", "chroma-url", url],
+      ["config", "list"],
+      ["config", "get", "chroma-url"],
+      ["doctor"],
+    ]) {
+      const { stdout, stderr } = await palace.run("palace", args);
+      said.push(`${args.slice(0, 3).join(" ")}: ${stdout}${stderr}`);
+    }
+  expect(said.filter((text) => text.includes(PASSWORD))).toEqual([]);
 });

@@ -27,12 +27,12 @@ test("of a question numbers are kept, the same for the same words in any run, si
   expect(questionOf("why is it?")).toBeUndefined();
 });
 
-test("a question of a million letters is bounded before anything is made of it", () => {
-  const words = Array.from({ length: 150_000 }, (_, at) => `word${at}`).join(" ");
-  const startedAt = performance.now();
+test("of a question of a million letters the first thousand are read", () => {
+  const long = "x".repeat(1_000_000);
+  expect(questionOf(long)?.concepts).toHaveLength(1);
+  expect(questionOf(long)).toEqual(questionOf(long.slice(0, 1_000)));
+  const words = Array.from({ length: 1_000 }, (_, at) => `word${at}`).join(" ");
   expect(questionOf(words)?.concepts).toHaveLength(24);
-  expect(questionOf("x".repeat(1_000_000))?.concepts).toHaveLength(1);
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
 test("a question is the same by all its concepts, and alike by three that are half of both", () => {

@@ -1,0 +1,29 @@
+/** What is hidden of an address, and what stays as it is. */
+import { expect, test } from "vitest";
+import { withoutPassword } from "../../../src/protocol/without-password.ts";
+
+test.each([
+  ["http://ada:hunter2@h:1/v1", "http://ada:…@h:1/v1"],
+  ["http://:hunter2@h", "http://:…@h"],
+  ["http://ada:hun/ter2@h", "http://ada:…@h"],
+  ["http://ada:hun?ter2@h", "http://ada:…@h"],
+  ["http://ada:hun#ter2@h", "http://ada:…@h"],
+  ["http://ada:hun\"ter'2@h", "http://ada:…@h"],
+  ["http://ada:hun@ter2@h", "http://ada:…@h"],
+  ["http://hunter2@h", "http://…@h"],
+  ["HTTPS://hunter2@h", "HTTPS://…@h"],
+  ["ssh://ada:hunter2@h", "ssh://ada:…@h"],
+  ["see http://a:1@h and http://b:2@h", "see http://a:…@h and http://b:…@h"],
+])("%s is shown as %s", (text, shown) => expect(withoutPassword(text)).toBe(shown));
+
+test.each([
+  "ssh://ada@h:22",
+  "git+ssh://git@h/x",
+  "git@h:x/y",
+  "ada@example.org",
+  "http://127.0.0.1:8000/v1 of ada@example.org",
+  "https://h/@scope/name@1.2.3",
+  "http://h/?mail=ada@example.org",
+  "http://[::1]:8000/a@b",
+  "unix:/run/a@b.sock",
+])("%s stays as it is", (text) => expect(withoutPassword(text)).toBe(text));
