@@ -50,7 +50,12 @@ test.each<[string, Miner, Fields[], unknown[]]>([
   ["all of as many as they say", "projects", times({ ...MINED, chunk_total: 2 }, 2), [["/p/a", 100.5]]],
   ["fewer than they say", "projects", times({ ...MINED, chunk_total: 3 }, 2), []],
   ["rows of an older form", "projects", [{ ...MINED, normalize_version: 1 }], []],
-  ["rows of MemPalace 3.12's form, which are left alone", "projects", [{ ...MINED, normalize_version: 3 }], [["/p/a", 100.5]]],
+  [
+    "rows of MemPalace 3.12's form, which are left alone",
+    "projects",
+    [{ ...MINED, normalize_version: 3 }],
+    [["/p/a", 100.5]],
+  ],
   ["rows without a form, added by hand", "projects", [{ filed_at: "2024", source_mtime: 100.5 }], []],
   ["rows without a time", "projects", [{ normalize_version: 2 }], []],
   ["rows of another miner", "projects", [TALK], []],
