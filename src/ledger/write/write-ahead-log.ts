@@ -14,7 +14,7 @@ export class WriteAheadLog {
   /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes it. */
   readonly #inode: bigint | undefined;
 
-  /** `database`: `file`, opened in WAL mode. `name`: what its log is called in messages. */
+  /** Begins when `database` has `file` open in WAL mode. Messages call its log `name`. */
   constructor(database: LedgerDatabase, file: string, name: string) {
     this.#database = database;
     this.#file = `${file}-wal`;

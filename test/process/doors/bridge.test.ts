@@ -180,9 +180,9 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const master = Number(/pid=(\d+)/.exec(await ssh("-O", "check", "testhost"))?.[1]);
     const control = /^controlpath (.*)$/m.exec(await ssh("-G", "testhost"))?.[1] ?? "";
     process.kill(master, "SIGSTOP");
-    // It still holds the forwarding, and nobody can ask it any more.
-    renameSync(control, `${control}.away`);
     try {
+      // It still holds the forwarding, and nobody can ask it any more.
+      renameSync(control, `${control}.away`);
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
       // On a machine under load the first write may be spooled. The next call then delivers it.
       const filed = async (): Promise<string> => {

@@ -209,6 +209,16 @@ test("a rebuild tags with the names it is told of, wherever in the source they s
 
 const entitiesOf = (metadata: string): unknown => (JSON.parse(metadata) as Record<string, unknown>)["entities"];
 
+test("a closet of others comes once with its vector, again only when it differs", () => {
+  const take = (text: string): number => {
+    const metadata = { wing: "w", room: "r", source_file: "/x.md" };
+    const row = { id: "c1", text, metadata, vector: new Float32Array([1, 0]) };
+    return writer.closets.adopt({ rows: [row], removed: [], model: undefined });
+  };
+  expect([take("one"), take("one"), take("two")]).toEqual([1, 0, 1]);
+  expect(closets()).toMatchObject([{ id: "c1", text: "two", vector: expect.any(Buffer) as Buffer }]);
+});
+
 test("a rebuild leaves what a language model has written, and what is no file of a miner", () => {
   write("add_drawer", { wing: "w", room: "r", content: "by hand", source_file: "/p/hand.md" });
   mine("/p/a.md", TEXT);

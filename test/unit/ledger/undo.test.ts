@@ -212,6 +212,21 @@ test("a text that is cut where one drawer ends is found in both halves", () => {
   );
 });
 
+test("undo brings back how a source was filed, and one never filed before is filed again on the next run", () => {
+  const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
+    write(agent, "source.replace", {
+      ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },
+      content: `${sha256} of a document that is long enough to be one\n`.repeat(9),
+    });
+  const sources = (): unknown[] => all("SELECT source_file, wing, mtime, sha256 FROM source");
+  fileSource("a", 1, "first");
+  fileSource("b", 2, "second");
+  undo("b");
+  expect(sources()).toEqual([["/x.md", "w", 1, "first"]]);
+  undo("a");
+  expect(sources()).not.toContainEqual(["/x.md", "w", 1, "first"]);
+});
+
 test("every table of the ledger is in the list of those that forgetting reaches", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;

@@ -1,4 +1,4 @@
-/** What is hidden of an address, and what stays as it is. */
+/** Users and passwords of addresses are hidden, and all other texts stay as they are. */
 import { expect, test } from "vitest";
 import { withoutPassword } from "../../../src/protocol/without-password.ts";
 
