@@ -202,6 +202,15 @@ export const DIFFERENCES: readonly Difference[] = [
     mend: sameCliText,
   },
   {
+    name: "window-offsets",
+    versions: NEW,
+    tools: ["list_drawers"],
+    what: "`since` and `before` with an offset or `Z` mean that moment",
+    why: "3.11 drops the offset, and takes 23:00+09:00 for 23:00 here",
+    mend: (theirs, ours, { args }) =>
+      /\+23:00$/.test(String((args as { since?: unknown }).since)) ? [{}, {}] : undefined,
+  },
+  {
     name: "date-pool",
     versions: NEW,
     tools: ["search"],

@@ -91,6 +91,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
           { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
           { tool: "delete_drawers", args: { drawer_ids: Array.from({ length: 501 }, () => "@2@") } },
           { tool: "get_drawers", args: { drawer_ids: Array.from({ length: 500 }, () => "nope") } },
+          { tool: "list_drawers", args: { since: "2999-01-02T00:00:00+23:00", before: "2999-01-01T23:00:00" } },
           ...[4096, 4097].map((length) => ({
             tool: "search",
             args: { query: "hello", source_file: ` ${"s".repeat(length)} ` },
@@ -104,6 +105,7 @@ export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },
     { tool: "kg_query", args: { entity: "Blank" } },
+    { tool: "kg_query", args: { entity: "Blank", as_of: "2025-06-01T12:00:00+02:00" } },
     { tool: "kg_add", args: { subject: "Carol Quite Unique", predicate: "is", object: "one" } },
     { tool: "kg_query", args: { entity: "Quite Unique" } },
     { tool: "add_drawer", args: { wing: "closing", room: "general", content: "a room like others" } },

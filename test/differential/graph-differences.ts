@@ -81,6 +81,14 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
   },
   {
+    name: "graph-offsets",
+    versions: ["3.3.6", "3.11.0"],
+    tools: ["kg_query"],
+    what: "a moment with an offset (`2026-05-06T23:00:00-08:00`) is taken, and filed as UTC",
+    why: "as MemPalace 3.12 says of itself; agents copy such times from git",
+    mend: (theirs, ours, { args }) => (/[+-]0[1-9]:\d\d$/.test(String((args as Row)["as_of"])) ? [{}, {}] : undefined),
+  },
+  {
     name: "graph-wing-slugs",
     versions: ["3.3.6", "3.11.0"],
     tools: ["find_tunnels"],

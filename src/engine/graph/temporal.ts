@@ -8,20 +8,34 @@ import { localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const UTC = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|\+00:00)$/;
+/** Its two groups are empty for `Z`. */
+const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
 /** Forms that 3.3.4 and older stored unchecked: any zone or none, fractions. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** A date or a UTC moment in upstream's canonical form; null where none is given. Agents send "" for "not given". */
+/**
+ * Returns a date, or a moment in UTC as `YYYY-MM-DDTHH:MM:SSZ`; null where none is given. Agents send "" for "not given".
+ * A moment with an offset, as git writes it, is changed to UTC: every MemPalace reads that form, and 3.12 takes offsets, too.
+ * Errors: InvalidValue in upstream's words.
+ */
 export function validTemporal(value: unknown, field: string): string | null {
   if (value === undefined || value === null || value === "") return null;
   if (typeof value !== "string") throw new InvalidValue(`${field} must be a string`);
   const text = strip(value);
-  if (!(DATE.test(text) || UTC.test(text)) || !isOnCalendar(text.slice(0, 10)))
+  const taken = isOnCalendar(text.slice(0, 10)) ? (DATE.test(text) ? text : utcOf(text)) : undefined;
+  if (taken === undefined)
     throw new InvalidValue(
       `${field}=${pythonRepr(text)} is not a valid ISO-8601 date or UTC datetime (expected YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ)`,
     );
-  return text.replace("+00:00", "Z");
+  return taken;
+}
+
+/** Returns undefined for what is no moment with an offset, or is one outside the years 1 to 9999. */
+function utcOf(text: string): string | undefined {
+  const [found, hours = "+00", minutes = "00"] = WITH_OFFSET.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  const utc = new Date(`${text.slice(0, 19)}${hours}:${minutes}`).toISOString();
+  return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
 /**

@@ -1,15 +1,16 @@
 /**
- * Time bounds of search and list, `[since, before)` over `filed_at` (upstream-latest.md 2.1). Pure. They are compared
- * in local time: an offset is dropped, because filed_at has none.
+ * Time bounds of search and list, `[since, before)` over `filed_at` (upstream-latest.md 2.1). filed_at is the broker's local
+ * time: a moment with an offset or Z is changed to it, one without is taken as it is. MemPalace 3.11 drops offsets. Pure but
+ * for the time zone.
  */
 import { pythonRepr } from "./python-repr.ts";
-import { strip } from "./text.ts";
+import { localTimestamp, strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 
 export type Window = { since?: string; before?: string };
 
-const STAMP =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?(?:[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?$/;
+const STAMP = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
+const OFFSET = /^([+-])([01]\d|2[0-3]):?([0-5]\d)?:?([0-5]\d)?$/;
 
 /** Errors: InvalidValue with upstream's words. */
 export function validWindow(values: Record<string, unknown>): Window {
@@ -31,21 +32,32 @@ export function validBound(value: unknown, field: string): string | undefined {
   if (typeof value !== "string") throw new InvalidValue(`${field} must be an ISO date string`);
   const text = strip(value);
   if (text === "") return undefined;
-  const match = STAMP.exec(/[Zz]$/.test(text) ? text.slice(0, -1) : text);
-  const [, year = "", month = "", day = "", hour = "00", minute = "00", second = "00", fraction = ""] = match ?? [];
-  const isReal =
-    match !== null && isDay(Number(year), Number(month), Number(day)) && hour < "24" && minute < "60" && second < "60";
-  if (!isReal)
+  const isUtc = /[Zz]$/.test(text);
+  const [, day = "", hour, minute = "00", second = "00", fraction = "", offset = isUtc ? "+00" : undefined] =
+    STAMP.exec(isUtc ? text.slice(0, -1) : text) ?? [];
+  const clock = `${hour ?? "00"}:${minute}:${second}`;
+  // A day has no offset: it is the broker's own day.
+  const local = isReal(day, clock) ? localClock(`${day}T${clock}`, hour === undefined ? undefined : offset) : undefined;
+  if (local === undefined)
     throw new InvalidValue(
       `${field} must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got ${pythonRepr(text)}`,
     );
   const micros = fraction.slice(0, 6).padEnd(6, "0");
-  const time = `${hour}:${minute}:${second}${micros === "000000" ? "" : `.${micros}`}`;
-  return time === "00:00:00" ? `${year}-${month}-${day}` : `${year}-${month}-${day}T${time}`;
+  const stamp = micros === "000000" ? local : `${local}.${micros}`;
+  return stamp.endsWith("T00:00:00") ? stamp.slice(0, 10) : stamp;
 }
 
-function isDay(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(year, month - 1, day));
-  if (year < 100) date.setUTCFullYear(year);
-  return year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+/** Returns undefined for an offset of a day or more, and for a moment that is outside the years 1 to 9999 here. */
+function localClock(stamp: string, offset: string | undefined): string | undefined {
+  if (offset === undefined) return stamp;
+  const [found, sign, hours = "", minutes = "00", seconds = "00"] = OFFSET.exec(offset) ?? [];
+  if (found === undefined) return undefined;
+  const ahead = Date.parse(`1970-01-01T${hours}:${minutes}:${seconds}Z`);
+  const local = localTimestamp(1000 * (Date.parse(`${stamp}Z`) + (sign === "-" ? ahead : -ahead)));
+  return /^(?!0000)\d{4}-/.test(local) ? local : undefined;
+}
+
+function isReal(day: string, clock: string): boolean {
+  const at = new Date(`${day}T${clock}Z`);
+  return !day.startsWith("0000") && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${day}T${clock}`);
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { getDrawers } from "../../../src/engine/drawer/batch.ts";
 import { drawerPayload, findLogical } from "../../../src/engine/drawer/logical.ts";
 import { validWindow } from "../../../src/engine/text/window.ts";
@@ -159,11 +159,18 @@ test("a checkpoint that is sent again is done once, whatever was found out befor
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("windows are compared by the clock on the wall, whatever the offset, and a window upside down is refused", () => {
-  expect(validWindow({ since: "2026-04-01Z", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
+test("a bound with an offset means that moment by the broker's own clock, and a window upside down is refused", () => {
+  vi.stubEnv("TZ", "America/New_York");
+  expect(validWindow({ since: "2026-04-01", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",
-    before: "2026-04-01T09:30:00.500000",
+    before: "2026-04-01T03:30:00.500000",
   });
+  expect(validWindow({ since: "2026-01-01T02:00:00.123456Z", before: "2026-04-01T04:00Z" })).toEqual({
+    since: "2025-12-31T21:00:00.123456",
+    before: "2026-04-01",
+  });
+  // A day has no offset, whatever stands behind it: MemPalace takes such a text, too.
+  expect(validWindow({ since: "2026-04-01Z" })).toEqual({ since: "2026-04-01" });
   expect(validWindow({ since: "", before: null })).toEqual({});
   expect(() => validWindow({ since: "2026-02-30" })).toThrow(
     "since must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got '2026-02-30'",
