@@ -27,6 +27,8 @@ export interface LedgerTx {
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
   /** True if there was one. */
   deleteDrawer(id: string): boolean;
+  /** Deletes many at once, which takes less time; ids that are not there are left out. Returns how many there were. */
+  deleteDrawers(ids: readonly string[]): number;
   /** The slices of a long drawer or diary entry, whatever their ids, in the order of the text; none where `id` is no such one. */
   slicesOf(id: string): Drawer[];
   /** How many drawers have that source_file, and the first few places they are in. */

@@ -72,7 +72,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
     }
     const [id] = ids;
     // Slices that remain of a partly deleted drawer would collide.
-    if (parts.length > 1) parts.forEach((_, index) => tx.deleteDrawer(sliceId(id, index)));
+    if (parts.length > 1) tx.deleteDrawers(parts.map((_, index) => sliceId(id, index)));
     const filedAt = localTimestamp(call.atMs * 1000);
     const metadata: Metadata = {
       wing,
@@ -126,7 +126,7 @@ export function deleteLogical(
 ): { drawer_id: string; deleted_ids: string[]; chunks_deleted: number; closets_deleted: number } {
   const ids = rows.map((row) => row.id);
   const closets = removeClosets(tx, rows[0]);
-  for (const one of ids) tx.deleteDrawer(one);
+  tx.deleteDrawers(ids);
   return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
 }
 
@@ -183,7 +183,7 @@ function losesSecret(before: string, after: string): boolean {
 /** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */
 function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
   const ids = parts.map((_, index) => sliceId(id, index));
-  for (const row of rows) if (!ids.includes(row.id)) tx.deleteDrawer(row.id);
+  tx.deleteDrawers(rows.map((row) => row.id).filter((one) => !ids.includes(one)));
   const added: NewDrawer[] = [];
   for (const [index, text] of parts.entries()) {
     const slice = { id: ids[index] ?? "", text, metadata: { ...metadata, chunk_index: index, parent_drawer_id: id } };

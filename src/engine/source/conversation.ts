@@ -62,7 +62,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
 
   const end = from + part.texts.length;
   const superfluous = before.filter((drawer) => isSuperfluous(part, drawer));
-  for (const { id } of superfluous) tx.deleteDrawer(id);
+  tx.deleteDrawers(superfluous.map(({ id }) => id));
   const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
   tx.putSource({
     ...{ sourceFile: markName(sourceFile, mode), wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end },

@@ -60,7 +60,7 @@ export class SqliteForget implements ForgetTx {
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
-    for (const { id } of drawers) this.#tx.deleteDrawer(id);
+    this.#tx.deleteDrawers(drawers.map(({ id }) => id));
     // A document that is still being filed in parts may hold the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);

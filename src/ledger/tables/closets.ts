@@ -77,8 +77,9 @@ export class SqliteClosetTx implements ClosetTx {
 
   /** Deletes the summary of a drawer whose text has changed: upstream gives it the drawer's own id. */
   dropSummary(drawerId: string): void {
-    const { changes } = this.#dropOne.run(drawerId);
-    if (changes > 0) this.#onChange(changes);
+    // Reading first: a statement that may change a table with triggers has the index of words written before it.
+    if (this.textOf(drawerId) === undefined) return;
+    this.#onChange(this.#dropOne.run(drawerId).changes);
   }
 
   remove(sourceFile: string): number {

@@ -44,7 +44,7 @@ const seen = (tx) => new Proxy(tx, { get: (target, name) => {
   const value = Reflect.get(target, name, target);
   if (typeof value !== "function") return value;
   return (...given) => {
-    if (["insertDrawers", "updateDrawer", "deleteDrawer"].includes(name)) die();
+    if (["insertDrawers", "updateDrawer", "deleteDrawer", "deleteDrawers"].includes(name)) die();
     return value.apply(target, given);
   };
 } });
@@ -102,7 +102,7 @@ const CHANGES: Readonly<Record<string, () => [method: string, params: Record<str
 };
 
 test.each(Object.keys(CHANGES))(
-  "%s: killed at any row of it nothing has changed, and sent again all of it is",
+  "%s: killed at any step of it nothing has changed, and sent again all of it is",
   async (name) => {
     const [method, params, listed] = CHANGES[name]?.() ?? ["", {}, []];
     const call = callOf("change", method, params);
@@ -115,7 +115,7 @@ test.each(Object.keys(CHANGES))(
       if (isKilled) expect(contents(), `killed at ${kills}`).toEqual(before);
     }
     // The child that was not killed has done it all; a repetition does nothing more.
-    expect(kills).toBeGreaterThan(4);
+    expect(kills).toBeGreaterThan(2);
     const after = contents();
     expect(after).not.toEqual(before);
     commit(call);
