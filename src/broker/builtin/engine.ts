@@ -12,6 +12,7 @@ import type { Metrics } from "../dispatch/metrics.ts";
 import type { Engine, EngineHost, PalaceStatus } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
 import { MineJobs } from "../mine/jobs.ts";
+import { readError } from "../palace/ledger.ts";
 import { openPalace, type Palace } from "../palace/palace.ts";
 import { keepUpstreamLock, type UpstreamLock } from "../palace/upstream-lock.ts";
 
@@ -41,6 +42,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
   });
   const dispatch = createDispatch({
     ...{ ready: () => palace.ready(), mines, status, stop, metrics, log },
+    typedError: (error) => readError(error, config.paths.ledgerFile),
     linkRules: () => config.filing(),
     openedRoots: config.mineRoots,
     redact: config.redact,

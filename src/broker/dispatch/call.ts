@@ -27,6 +27,8 @@ export type OpenPalace = Readonly<{
 export type MethodsDependencies = {
   /** Resolves when the palace is open. Errors: the reason why it is not. */
   ready: () => Promise<OpenPalace>;
+  /** Translates SQLite's errors of a read; other errors pass through. */
+  typedError: (error: unknown) => unknown;
   mines: MineJobs;
   status: () => StatusReport;
   stop: () => void;

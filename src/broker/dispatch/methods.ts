@@ -86,7 +86,8 @@ export function createDispatch(dependencies: MethodsDependencies): Dispatch {
       const result = await unlessAborted(answering, controller.signal, isWriting);
       report(dependencies, handled, undefined);
       return { jsonrpc: "2.0", id, result: isModern ? modernResult(method, result, MODERN) : result };
-    } catch (error) {
+    } catch (thrown) {
+      const error = dependencies.typedError(thrown);
       report(dependencies, handled, error);
       // By MCP a cancelled request gets no answer.
       if (error instanceof Cancelled) return undefined;

@@ -3,6 +3,7 @@
  * else.
  */
 import type { Config } from "../../config/config.ts";
+import { translateError } from "../../ledger/open.ts";
 import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
 import type { Log } from "../../platform/log.ts";
 import { rememberLedger } from "../../platform/state-files.ts";
@@ -44,4 +45,9 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
     log.warn("that this palace exists was not noted", { why: String(error) });
   }
   return { reader, writer, settings };
+}
+
+/** Translates SQLite's errors of a read on `reader`, which is not the writer's thread; other errors pass through. */
+export function readError(error: unknown, ledgerFile: string): unknown {
+  return translateError(error, ledgerFile);
 }

@@ -5,7 +5,7 @@ import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 
 const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };
-const dispatch = createDispatch({} as MethodsDependencies);
+const dispatch = createDispatch({ typedError: (error) => error } as MethodsDependencies);
 
 test.each([
   [5, "int"],

@@ -46,7 +46,14 @@ function request({ fullName }: Tool, given: object): object {
 }
 
 function dispatchTo(ready: () => Promise<OpenPalace>): (peer: Peer, message: object) => Promise<RpcResponse> {
-  const dependencies = { ready, openedRoots: [], redact: "off", metrics: new Metrics(), log: SILENT_LOG };
+  const dependencies = {
+    ready,
+    typedError: (error: unknown) => error,
+    openedRoots: [],
+    redact: "off",
+    metrics: new Metrics(),
+    log: SILENT_LOG,
+  };
   const dispatch = createDispatch(dependencies as unknown as MethodsDependencies);
   return async (peer, message) => (await dispatch(peer, message, 1, undefined)) as RpcResponse;
 }
