@@ -8,8 +8,8 @@ import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Config } from "../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../platform/clock.ts";
-import { PalaceError, tooLarge, type WireErrorData } from "../protocol/errors.ts";
-import { ABSENT_TIMEOUT_MS, PEER_IN_FLIGHT_MAX } from "../protocol/limits.ts";
+import { PalaceError, requestTooLarge, tooLarge, type WireErrorData } from "../protocol/errors.ts";
+import { ABSENT_TIMEOUT_MS, PEER_IN_FLIGHT_MAX, REQUEST_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from "../protocol/spec.ts";
 import type { McpVersion } from "../protocol/version.ts";
 import { FrameSplitter } from "../transport/frame.ts";
@@ -117,6 +117,7 @@ export class Link {
   /** Sends one message. When it has an id, `onLine` gets its answer, or an error made here if everything fails. */
   send(id: RequestId | undefined, line: string): void {
     if (id !== undefined) {
+      if (Buffer.byteLength(line) > REQUEST_SIZE_MAX_BYTES) return this.#fail(id, requestTooLarge());
       if (this.#isStuck && this.#outage?.isWrite(line) === true) return this.#answerInstead(line, STUCK);
       this.#pending.set(id, { line, since: this.#clock.now() });
     }
@@ -313,8 +314,6 @@ export class Link {
     this.#pending.delete(id);
     this.#options.onLine(JSON.stringify({ jsonrpc: "2.0", id, error: toRpcError(error) }));
   }
-
-  // --- without a broker ---
 
   /** Answers all pending requests, in the broker's place or with `error`; with a filled spool, it looks again later. */
   async #withdraw(error: PalaceError): Promise<void> {

@@ -5,6 +5,8 @@
 
 /** One JSON-RPC message on any door, either way. */
 export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
+/** One request of a client: a broker's message less what the spool adds when it delivers it, an id and a time. */
+export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 /** Nesting of one JSON message; deeper is refused before it is parsed. */
 export const JSON_DEPTH_MAX = 64;
 /**

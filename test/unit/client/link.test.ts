@@ -13,7 +13,7 @@ import "../../../src/client/spool.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../../src/platform/clock.ts";
 import { PalaceError } from "../../../src/protocol/errors.ts";
-import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
+import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
 import { IDEMPOTENCY_META } from "../../../src/protocol/spec.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 import { FrameSplitter } from "../../../src/transport/frame.ts";
@@ -266,4 +266,21 @@ test.each([1, 2, 3, 4, 5])("lines that arrive in chunks of %i bytes are passed o
   const frames = chunks.flatMap((chunk) => splitter.push(chunk));
   expect(frames.map((frame) => ("bytes" in frame ? frame.bytes.toString() : "oversize"))).toEqual(["abcd", "efgh"]);
   expect(splitter.pendingBytes).toBe(2);
+});
+
+test("a request that is too long for the broker fails at once, and the connection stays", async () => {
+  const asked: number[] = [];
+  await serve(({ id }, socket) => {
+    asked.push(id);
+    socket.write(reply(id, { result: 1 }));
+  });
+  const { link, answers } = open();
+  link.send(1, request(1).replace("ask", "a".repeat(REQUEST_SIZE_MAX_BYTES)));
+  link.send(2, request(2));
+  await expect.poll(() => answers.length).toBe(2);
+  expect(answers).toMatchObject([
+    { id: 1, error: { data: { code: "TRANSPORT_FRAME_TOO_LARGE" } } },
+    { id: 2, result: 1 },
+  ]);
+  expect([asked, link.pendingCount]).toEqual([[2], 0]);
 });
