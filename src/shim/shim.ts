@@ -8,9 +8,10 @@ import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { PalaceError } from "../protocol/errors.ts";
+import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import { CLIENT_INFO_META, IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { negotiateMcpVersion } from "../protocol/version.ts";
-import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
+import { decodeFrame, FrameSplitter, idOfUnread } from "../transport/frame.ts";
 
 /** The time that open calls still get for their answers after the agent has closed stdin. */
 const FINISH_MAX_MS = 5_000;
@@ -35,11 +36,12 @@ export function runShim(config: Config, agent: string): void {
 
   void link.connect().catch(() => {});
   const listen = (): void => {
-    const splitter = new FrameSplitter();
+    // The id of a request that is too long may stand at its end.
+    const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
         if ("bytes" in frame) forward(link, frame.bytes, write);
-        else write(TOO_LARGE);
+        else write(tooLarge(idOfUnread(frame.head, frame.tail)));
       }
     });
     process.stdin.on("end", () => {
@@ -59,16 +61,15 @@ export function runShim(config: Config, agent: string): void {
 
 const LF = Buffer.from("\n");
 
-const TOO_LARGE = JSON.stringify({
-  jsonrpc: "2.0",
-  id: null,
-  error: { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" },
-});
+function tooLarge(id: RequestId | null): string {
+  const error = { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" };
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
 
 function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
   const decoded = decodeFrame(bytes);
   // The shim itself refuses such a line, because there may be no broker to do so.
-  if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(decoded.why));
+  if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(idOfUnread(bytes, bytes), decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
   const message = decoded.message as Message;
@@ -104,8 +105,8 @@ function nameAfterClient(link: Link, clientInfo: unknown): void {
 }
 
 /** The error has the broker's wording. */
-function unreadable(why: string): string {
+function unreadable(id: RequestId | null, why: string): string {
   const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
   const { message } = error;
-  return JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: RPC.PARSE_ERROR, message, data: error.toWire() } });
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.PARSE_ERROR, message, data: error.toWire() } });
 }

@@ -6,43 +6,51 @@ import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../protocol/limits.ts";
 
 const LF = 10;
 
-/** A whole line without its LF; or the first bytes of one that was too long, whose rest is skipped up to the next LF. */
-export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer };
+/** A whole line without its LF; or the first and last bytes of one that was too long. */
+export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Buffer };
 
-/** Holds the method and the id of any message of ours. */
+/** Both hold a message's id, and the first the method of any message of ours. */
 const HEAD_SIZE_BYTES = 1024;
+const TAIL_SIZE_BYTES = 256;
 
 export class FrameSplitter {
   readonly #sizeMax: number;
+  readonly #toldAt: number;
   #parts: Buffer[] = [];
   #size = 0;
-  #skipping = false;
+  /** Of a line that is too long: its bytes are dropped, but for these. */
+  #skipped: { head: Buffer; tail: Buffer; isTold: boolean } | undefined;
 
-  constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES) {
+  /** A line of more than `toldAtBytes` is returned before it ends, as it may never end: by default as soon as it is too long. */
+  constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES, toldAtBytes = sizeMaxBytes) {
     this.#sizeMax = sizeMaxBytes;
+    this.#toldAt = toldAtBytes;
   }
 
   /** Bytes of the line that has not ended yet. */
   get pendingBytes(): number {
-    return this.#skipping ? 0 : this.#size;
+    return this.#skipped === undefined ? this.#size : 0;
   }
 
-  /** The lines that `chunk` completes, in order. Blank lines are left out. */
+  /** Returns the lines that `chunk` completes, in order. Blank lines are left out. */
   push(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
     for (let start = 0; start < chunk.length;) {
       const end = chunk.indexOf(LF, start);
       const part = chunk.subarray(start, end === -1 ? chunk.length : end);
       start = end === -1 ? chunk.length : end + 1;
-      if (!this.#skipping && this.#size + part.length > this.#sizeMax) {
-        this.#skipping = true;
-        const size = Math.min(this.#size + part.length, HEAD_SIZE_BYTES);
-        frames.push({ oversize: true, head: Buffer.concat([...this.#parts, part], size) });
+      this.#size += part.length;
+      if (this.#skipped !== undefined) this.#skip(this.#skipped, part);
+      else if (part.length > 0) this.#parts.push(part);
+      if (this.#skipped === undefined && this.#size > this.#sizeMax) {
+        const line = Buffer.concat(this.#parts);
+        this.#skipped = { head: Buffer.from(line.subarray(0, HEAD_SIZE_BYTES)), tail: lastOf(line), isTold: false };
         this.#parts = [];
       }
-      if (!this.#skipping && part.length > 0) {
-        this.#parts.push(part);
-        this.#size += part.length;
+      const skipped = this.#skipped;
+      if (skipped !== undefined && !skipped.isTold && (end !== -1 || this.#size > this.#toldAt)) {
+        frames.push({ oversize: true, head: skipped.head, tail: skipped.tail });
+        skipped.isTold = true;
       }
       if (end !== -1) {
         // The line's parts may have come with earlier chunks: `part` is this chunk's share, perhaps nothing.
@@ -50,11 +58,38 @@ export class FrameSplitter {
         if (first !== undefined) frames.push({ bytes: more.length === 0 ? first : Buffer.concat(this.#parts) });
         this.#parts = [];
         this.#size = 0;
-        this.#skipping = false;
+        this.#skipped = undefined;
       }
     }
     return frames;
   }
+
+  #skip(skipped: { head: Buffer; tail: Buffer }, part: Buffer): void {
+    const { head, tail } = skipped;
+    if (head.length < HEAD_SIZE_BYTES) skipped.head = Buffer.concat([head, part]).subarray(0, HEAD_SIZE_BYTES);
+    skipped.tail = lastOf(Buffer.concat([tail, part.subarray(-TAIL_SIZE_BYTES)]));
+  }
+}
+
+/** Returns a copy, so that the whole line can be freed. */
+function lastOf(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.subarray(-TAIL_SIZE_BYTES));
+}
+
+const ID = String.raw`"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,128}")`;
+const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
+const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION}\s*,\s*)?${ID}\s*,`);
+const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`);
+
+/**
+ * Returns the id of a request that cannot be read, because it is too long or no JSON; null where it has none that can be found.
+ * It stands before the parameters, as Python's clients write it, or behind them, as TypeScript's do.
+ */
+export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
+  const [first, last] = [head.toString("latin1"), tail.toString("latin1")];
+  if (!/"method"\s*:/.test(first)) return null;
+  const found = ID_FIRST.exec(first)?.[1] ?? ID_LAST.exec(last)?.[1];
+  return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (JSON.parse(found) as number | string);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -27,7 +27,8 @@ fuzz("frames", {
 function framesOf(bytes: Buffer, sizeMax: number): Frame[] {
   const lines = bytes.toString("latin1").split("\n");
   return lines.flatMap((line, index): Frame[] => {
-    if (line.length > sizeMax) return [{ oversize: true, head: expect.any(Buffer) as Buffer }];
+    if (line.length > sizeMax)
+      return [{ oversize: true, head: expect.any(Buffer) as Buffer, tail: expect.any(Buffer) as Buffer }];
     return line === "" || index === lines.length - 1 ? [] : [{ bytes: Buffer.from(line, "latin1") }];
   });
 }

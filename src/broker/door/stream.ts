@@ -13,8 +13,8 @@ import {
   PEER_UNREAD_FEW_BYTES,
   PEER_UNREAD_MAX_BYTES,
 } from "../../protocol/limits.ts";
-import { RPC, type RpcNotification, type RpcResponse } from "../../protocol/spec.ts";
-import { decodeFrame, type Frame, FrameSplitter } from "../../transport/frame.ts";
+import { type RequestId, RPC, type RpcNotification, type RpcResponse } from "../../protocol/spec.ts";
+import { decodeFrame, type Frame, FrameSplitter, idOfUnread } from "../../transport/frame.ts";
 import type { Dispatch, Notify } from "../engine.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { Held, Holder } from "./held.ts";
@@ -150,7 +150,8 @@ export class Stream {
     const { peer, dispatch } = this.#options;
     if ("oversize" in frame) {
       const why = `a message may have ${FRAME_SIZE_MAX_BYTES} bytes`;
-      this.#refuse(RPC.INVALID_REQUEST, new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once"));
+      const error = new PalaceError("TRANSPORT_FRAME_TOO_LARGE", why, "send less at once");
+      this.#refuse(idOfUnread(frame.head, frame.tail), RPC.INVALID_REQUEST, error);
       void this.end();
       return;
     }
@@ -158,15 +159,16 @@ export class Stream {
     if (!decoded.ok) {
       if (decoded.why === "") return;
       const hint = "send one JSON-RPC message a line";
-      return this.#refuse(RPC.PARSE_ERROR, new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint));
+      const id = idOfUnread(frame.bytes, frame.bytes);
+      return this.#refuse(id, RPC.PARSE_ERROR, new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint));
     }
     const notify: Notify = (method, params) => this.#notify(method, params);
     const response = await dispatch(peer, decoded.message, frame.bytes.length, notify);
     if (response !== undefined) this.#send(response);
   }
 
-  #refuse(code: number, error: PalaceError): void {
-    this.#send({ jsonrpc: "2.0", id: null, error: { code, message: error.message, data: error.toWire() } });
+  #refuse(id: RequestId | null, code: number, error: PalaceError): void {
+    this.#send({ jsonrpc: "2.0", id, error: { code, message: error.message, data: error.toWire() } });
   }
 
   /** Notifications are dropped for a peer that does not read. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
 import { dial } from "../../../src/transport/endpoint.ts";
 import { upgrade } from "../../../src/transport/http-client.ts";
@@ -31,6 +31,13 @@ function residentMiB(pid: number): number {
 }
 
 describe("hostile input on a stream", () => {
+  let shared: TestPalace;
+  beforeAll(async () => {
+    shared = createTestPalace();
+    await shared.startBroker();
+  });
+  afterAll(() => shared[Symbol.asyncDispose]());
+
   it.each([
     ["text that is no JSON", "garbage\n", -32700],
     ["10,000 nested brackets", `${"[".repeat(10_000)}${"]".repeat(10_000)}\n`, -32700],
@@ -54,9 +61,7 @@ describe("hostile input on a stream", () => {
       -32000,
     ],
   ])("answers %s with a typed error and goes on", async (_name, bytes, code) => {
-    await using palace = createTestPalace();
-    await palace.startBroker();
-    const stream = await rawStream(palace);
+    const stream = await rawStream(shared);
     stream.write(bytes);
     stream.write(ping);
     await expect.poll(() => stream.lines.length).toBe(2);
@@ -65,6 +70,27 @@ describe("hostile input on a stream", () => {
     expect(answers.some((answer) => answer.id === "after")).toBe(true);
     stream.destroy();
   });
+
+  it.each([
+    ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, -32600],
+    ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, -32700],
+  ])(
+    "a request through the shim that is %s is answered by its id, and the next one, too",
+    async (_name, args, code) => {
+      await using palace = createTestPalace();
+      await palace.startBroker();
+      const message = {
+        method: "tools/call",
+        params: { name: "mempalace_search", arguments: args },
+        jsonrpc: "2.0",
+        id: 7,
+      };
+      const { stdout } = await shared.run("mp-shim", [], { input: `${JSON.stringify(message)}\n${ping}` });
+      const answers = stdout.split("\n").flatMap((line) => (line === "" ? [] : (JSON.parse(line) as { id: unknown })));
+      expect(answers.find(({ id }) => id === 7)).toMatchObject({ error: { code } });
+      expect(answers.find(({ id }) => id === "after")).toHaveProperty("result");
+    },
+  );
 
   it("says that a frame is too large, disconnects, and keeps no memory of it", async () => {
     await using palace = createTestPalace();
