@@ -6,6 +6,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "zx";
+import { QUICK_PROCESS } from "../test/quick.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import {
@@ -39,6 +40,19 @@ const MEMORY = "/dev/shm";
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
+const unit: Suite = { name: "unit", vitest: ["--project", "unit"], inMemory: true };
+const contract: Suite = { name: "contract", vitest: ["--project", "contract"], inMemory: true };
+/** Runs while one works: no build, no containers, and only the process tests that find many faults in little time. */
+const QUICK: Stage = [
+  [unit, contract],
+  [
+    {
+      name: "process",
+      vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)],
+      inMemory: true,
+    },
+  ],
+];
 
 /**
  * The suites that wait most (for locks, pauses and containers) run beside those that compute, and both lanes last about as long,
@@ -64,8 +78,8 @@ const STAGES: readonly Stage[] = [
           format: "oxfmt --check src test scripts",
         },
       },
-      { name: "unit", vitest: ["--project", "unit"], inMemory: true },
-      { name: "contract", vitest: ["--project", "contract"], inMemory: true },
+      unit,
+      contract,
       { name: "simulation", vitest: ["--project", "simulation"], inMemory: true },
       { name: "differential", vitest: ["--project", "differential"], inMemory: true },
       { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
@@ -85,7 +99,8 @@ function stackMissing({ env }: RunOptions): string | undefined {
   return tool === undefined ? undefined : `there is no ${tool} (apt-get install openssh-server bindfs)`;
 }
 
-const USAGE = `usage: ./scripts/test [--all] [SUITE ...] [FILE ...] [vitest options]
+const USAGE = `usage: ./scripts/test [--all] [quick | SUITE ...] [FILE ...] [vitest options]
+  quick   while you work: unit, contract and the quickest process tests, in a few minutes
   SUITE   ${SUITES.map(({ name }) => name).join(", ")}; none: all of them
   FILE    a test file, or a part of its path: runs only what matches
   --all   a test that cannot run here is a failure (CI=true does the same)`;
@@ -127,6 +142,7 @@ export async function run(options: RunOptions): Promise<number> {
 /** Selects suites by name, or makes one vitest run for files and options; without arguments it selects all suites. */
 function chosen(argv: readonly string[]): readonly Stage[] {
   if (argv.length === 0) return STAGES;
+  if (argv[0] === "quick") return [QUICK];
   const names = SUITES.map(({ name }) => name);
   const rest = argv.filter((argument) => !names.includes(argument));
   if (rest.length === argv.length) return [[[{ name: "chosen", vitest: rest }]]];

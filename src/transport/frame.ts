@@ -18,7 +18,7 @@ export class FrameSplitter {
   readonly #toldAt: number;
   #parts: Buffer[] = [];
   #size = 0;
-  /** Of a line that is too long: its bytes are dropped, but for these. */
+  /** The bytes of a line that is too long are dropped, except for its head and its tail. */
   #skipped: { head: Buffer; tail: Buffer; isTold: boolean } | undefined;
 
   /** A line of more than `toldAtBytes` is returned before it ends, as it may never end: by default as soon as it is too long. */
@@ -82,8 +82,8 @@ const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION}\s*,\s*)?${ID}\s*,`
 const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`);
 
 /**
- * Returns the id of a request that cannot be read, because it is too long or no JSON; null where it has none that can be found.
- * It stands before the parameters, as Python's clients write it, or behind them, as TypeScript's do.
+ * Returns the id of a request that is too long or is not JSON, or null if no id can be found. Python's clients write the id
+ * before the parameters, TypeScript's clients write it after them.
  */
 export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   const [first, last] = [head.toString("latin1"), tail.toString("latin1")];

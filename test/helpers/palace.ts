@@ -61,6 +61,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     LANG: "C.UTF-8",
     // Node keeps compiled programs there; ./scripts/test names the folder.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    // scripts/mutate.ts asks which lines a test's processes run.
+    NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
     // A stack that runs on this machine does not belong to the test.
@@ -130,8 +132,10 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) {
+          // Node writes the coverage when the process exits.
+          if (env["NODE_V8_COVERAGE"] !== undefined) await Promise.race([once(child, "exit"), delay(5_000)]);
           child.kill("SIGKILL");
-          await once(child, "exit");
+          await exitOf(child);
         }
       }
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });

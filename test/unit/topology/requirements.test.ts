@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../helpers/palace.ts";
 import { LONGEST } from "../../longest-first.ts";
+import { QUICK_PROCESS } from "../../quick.ts";
 import { SCENARIOS } from "../../topology/grid/scenarios.ts";
 import { REQUIREMENTS, TOPOLOGIES } from "../../topology/requirements.ts";
 
@@ -26,5 +27,5 @@ test("each topology is in exactly one file of the grid", () => {
 });
 
 test("each file that begins first exists", () => {
-  expect(LONGEST.filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
+  expect([...LONGEST, ...QUICK_PROCESS].filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
 });
