@@ -141,13 +141,15 @@ export async function serveThread<M extends Methods>(open: () => M | Promise<M>)
   });
 }
 
-/** Translates SQLite's errors for a damaged file; any other error means that the store is unavailable for now. */
+/** Translates SQLite's errors for a damaged file and a full disk; any other error means that the store is unavailable for now. */
 function describeFailure(error: unknown): Failure {
   if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
   const code = String((error as { code?: unknown } | null)?.code ?? "");
   const message = error instanceof Error ? error.message : String(error);
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
     return { code: "STORE_CORRUPT", message: `the ledger cannot be read: ${message}`, hint: "palace doctor" };
+  if (/^(?:SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code))
+    return { code: "STORE_DISK_FULL", message: `the disk is full: ${message}`, hint: "free some space and repeat it" };
   if (code.startsWith("SQLITE_CANTOPEN"))
     return { code: "PALACE_GONE", message: `the ledger cannot be opened: ${message}`, hint: "palace doctor" };
   return { code: isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint: "palace doctor" };

@@ -32,3 +32,21 @@ test("calls that a thread does not get through are refused by that thread's name
   await thread.close();
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(["ended"]));
 });
+
+test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])(
+  "a thread whose disk is full (%s) says so, and what to do",
+  async (code) => {
+    const file = join(folder, `${code}.mjs`);
+    const source = new URL("../../../src/platform/thread.ts", import.meta.url).href;
+    const failing = `() => { throw Object.assign(new Error("no space"), { code: "${code}" }); }`;
+    writeFileSync(file, `import { serveThread } from "${source}"; await serveThread(() => ({ write: ${failing} }));`);
+    const thread = await startThread<{ write: () => void }>(pathToFileURL(file), {});
+    const full = {
+      code: "STORE_DISK_FULL",
+      message: "the disk is full: no space",
+      hint: expect.stringContaining("space") as string,
+    };
+    await expect(thread.call("write")).rejects.toMatchObject(full);
+    await thread.close();
+  },
+);
