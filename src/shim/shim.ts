@@ -7,7 +7,7 @@ import { Link } from "../client/link.ts";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../platform/ids.ts";
 import { agentName } from "../protocol/agent-name.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError, requestTooLarge } from "../protocol/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../protocol/limits.ts";
 import { CLIENT_INFO_META, IDEMPOTENCY_META, type RequestId, RPC } from "../protocol/spec.ts";
 import { negotiateMcpVersion } from "../protocol/version.ts";
@@ -41,7 +41,7 @@ export function runShim(config: Config, agent: string): void {
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
         if ("bytes" in frame) forward(link, frame.bytes, write);
-        else write(tooLarge(idOfUnread(frame.head, frame.tail)));
+        else write(refusal(idOfUnread(frame.head, frame.tail), RPC.INVALID_REQUEST, requestTooLarge()));
       }
     });
     process.stdin.on("end", () => {
@@ -61,15 +61,10 @@ export function runShim(config: Config, agent: string): void {
 
 const LF = Buffer.from("\n");
 
-function tooLarge(id: RequestId | null): string {
-  const error = { code: RPC.INVALID_REQUEST, message: "Invalid Request: the message is too large" };
-  return JSON.stringify({ jsonrpc: "2.0", id, error });
-}
-
 function forward(link: Link, bytes: Buffer, write: (line: string) => void): void {
   const decoded = decodeFrame(bytes);
   // The shim itself refuses such a line, because there may be no broker to do so.
-  if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(idOfUnread(bytes, bytes), decoded.why));
+  if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(bytes, decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
   const message = decoded.message as Message;
@@ -105,8 +100,11 @@ function nameAfterClient(link: Link, clientInfo: unknown): void {
 }
 
 /** The error has the broker's wording. */
-function unreadable(id: RequestId | null, why: string): string {
+function unreadable(bytes: Buffer, why: string): string {
   const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
-  const { message } = error;
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: RPC.PARSE_ERROR, message, data: error.toWire() } });
+  return refusal(idOfUnread(bytes, bytes), RPC.PARSE_ERROR, error);
+}
+
+function refusal(id: RequestId | null, code: number, error: PalaceError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: error.message, data: error.toWire() } });
 }

@@ -72,13 +72,11 @@ describe("hostile input on a stream", () => {
   });
 
   it.each([
-    ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, -32600],
-    ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, -32700],
+    ["too long", { text: "x".repeat(FRAME_SIZE_MAX_BYTES) }, "TRANSPORT_FRAME_TOO_LARGE"],
+    ["too deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) as object, "PROTOCOL_BAD_FRAME"],
   ])(
     "a request through the shim that is %s is answered by its id, and the next one, too",
     async (_name, args, code) => {
-      await using palace = createTestPalace();
-      await palace.startBroker();
       const message = {
         method: "tools/call",
         params: { name: "mempalace_search", arguments: args },
@@ -87,7 +85,7 @@ describe("hostile input on a stream", () => {
       };
       const { stdout } = await shared.run("mp-shim", [], { input: `${JSON.stringify(message)}\n${ping}` });
       const answers = stdout.split("\n").flatMap((line) => (line === "" ? [] : (JSON.parse(line) as { id: unknown })));
-      expect(answers.find(({ id }) => id === 7)).toMatchObject({ error: { code } });
+      expect(answers.find(({ id }) => id === 7)).toMatchObject({ error: { data: { code } } });
       expect(answers.find(({ id }) => id === "after")).toHaveProperty("result");
     },
   );
