@@ -1,14 +1,16 @@
 /** Which tests reach a line of `src`: unit tests by what they import, process tests by what their brokers and commands have run. */
 import { appendFileSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, normalize, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { execa } from "execa";
 
 /** A process test's time in ms, and for each file of `src` the lines that its processes have run. */
 export type Ran = { test: string; ms: number; lines: Record<string, number[]> };
 type Range = { startOffset: number; endOffset: number; count: number };
 type Script = { url: string; functions: { ranges: Range[] }[] };
+
+const SOURCES = `${pathToFileURL("src").href}/`;
 
 /** Returns the files that a file imports, without those that it imports for their types only. */
 export function importsOf(file: string): string[] {
@@ -70,8 +72,8 @@ function linesIn(folder: string): Record<string, number[]> {
   const lines: Record<string, Set<number>> = {};
   for (const name of globSync(`${folder}/*.json`)) {
     const { result } = JSON.parse(readFileSync(name, "utf8")) as { result: Script[] };
-    for (const { url, functions } of result.filter((script) => script.url.includes("/src/"))) {
-      const path = fileURLToPath(url).slice(process.cwd().length + 1);
+    for (const { url, functions } of result.filter((script) => script.url.startsWith(SOURCES))) {
+      const path = relative(process.cwd(), fileURLToPath(url));
       const found = (lines[path] ??= new Set());
       for (const line of linesRun(readFileSync(path, "utf8"), functions)) found.add(line);
     }

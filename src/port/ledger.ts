@@ -75,7 +75,10 @@ export interface LedgerReader {
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Whole drawers by id, split ones as one, found in indexes; `total` counts them the same way. */
+  /**
+   * Returns drawers by id, split ones as one, found in indexes; `total` counts them the same way. Of a drawer's rows those behind
+   * the first 200 characters have an id only.
+   */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,

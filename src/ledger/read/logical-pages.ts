@@ -12,6 +12,9 @@ type Entry = { id: string; isSplit: number; total?: number };
 /** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
+/** UTF-16 units that hold 200 characters in any case: no list shows more of a drawer. */
+const PREVIEW_MAX = 400;
+
 /** SQLite's own name for the index of the ids, which are unique. */
 const BY_ID = "sqlite_autoindex_drawer_1";
 
@@ -52,14 +55,20 @@ export class LogicalPages {
 
   #drawer({ id, isSplit }: Entry): LogicalDrawer[] {
     const { sql, values } = this.#inPlace;
-    const records =
+    const parts =
       isSplit === 1
-        ? this.#all<DrawerRecord>(
-            `SELECT * FROM drawer WHERE ${PARENT} = ? ${sql} ORDER BY ${SLICE_ORDER}`,
+        ? this.#all<{ row: number; id: string }>(
+            `SELECT row, id FROM drawer WHERE ${PARENT} = ? ${sql} ORDER BY ${SLICE_ORDER}`,
             ...[id, ...values],
           )
-        : this.#all<DrawerRecord>("SELECT * FROM drawer WHERE id = ?", id);
-    const [first, ...more]: Drawer[] = records.map(toDrawer);
+        : this.#all<{ row: number; id: string }>("SELECT row, id FROM drawer WHERE id = ?", id);
+    let length = 0;
+    const [first, ...more] = parts.flatMap((part): Drawer[] => {
+      if (length > PREVIEW_MAX) return [{ ...part, wing: "", room: "", text: "", metadata: {} }];
+      const [record] = this.#all<DrawerRecord>("SELECT * FROM drawer WHERE row = ?", part.row);
+      length += record?.text.length ?? 0;
+      return record === undefined ? [] : [toDrawer(record)];
+    });
     return first === undefined ? [] : [{ id, rows: [first, ...more], isSplit: isSplit === 1 }];
   }
 

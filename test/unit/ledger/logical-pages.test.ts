@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { preview } from "../../../src/engine/drawer/logical.ts";
 import { openForWriting } from "../../../src/ledger/open.ts";
 import { SqliteLedgerReader } from "../../../src/ledger/read/reader.ts";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/ledger/schema/schema.ts";
@@ -48,6 +49,8 @@ function makeRows(seed: number): Row[] {
     .map(({ row }) => row);
 }
 
+/** Returns 10 to 600 characters, so that four slices have fewer or many more than a list shows. */
+const textOf = ({ id, day }: Row): string => `€${id}`.repeat(day);
 const momentOf = ({ day }: Row): string => `2026-01-${String(day).padStart(2, "0")}T10:00:00`;
 
 function fill(rows: readonly Row[]): void {
@@ -57,19 +60,22 @@ function fill(rows: readonly Row[]): void {
   ledger.exec(SCHEMA);
   ledger.exec("DROP INDEX drawer_parent");
   const insert = ledger.prepare(
-    "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, '', 'a text', '', ?)",
+    "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, '', ?, '', ?)",
   );
   for (const row of rows) {
     const key = row.index === 0 ? "parent_entry_id" : "parent_drawer_id";
     const slice = row.parent === undefined ? {} : { chunk_index: row.index, [key]: row.parent };
-    insert.run(row.id, row.wing, row.room, JSON.stringify({ filed_at: momentOf(row), ...slice }));
+    insert.run(row.id, row.wing, row.room, textOf(row), JSON.stringify({ filed_at: momentOf(row), ...slice }));
   }
   ledger.pragma("user_version = 8");
   ledger.close();
 }
 
 /** As upstream goes about it: all rows of the place, joined, then those of the window, then by id. */
-function whole(rows: readonly Row[], { wing, room, since, before }: DrawerFilter): { id: string; rows: string[] }[] {
+function whole(
+  rows: readonly Row[],
+  { wing, room, since, before }: DrawerFilter,
+): { id: string; rows: string[]; shown: string }[] {
   const here = rows.filter((row) => (wing ?? row.wing) === row.wing && (room ?? row.room) === row.room);
   const splits = new Map<string, Row[]>();
   for (const row of here)
@@ -87,7 +93,11 @@ function whole(rows: readonly Row[], { wing, room, since, before }: DrawerFilter
       return moment >= (since ?? "") && moment < (before ?? "~");
     })
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .map(({ id, slices }) => ({ id, rows: slices.map((slice) => slice.id) }));
+    .map(({ id, slices }) => ({
+      id,
+      rows: slices.map((slice) => slice.id),
+      shown: preview(slices.map(textOf).join("")),
+    }));
 }
 
 const FILTERS: readonly DrawerFilter[] = [
@@ -118,7 +128,10 @@ test("pages under any filter are those of all drawers joined, and their totals t
         [5, 9_999],
       ] as const) {
         const { drawers, total } = reader.listLogical(filter, limit, offset);
-        const shown = drawers.map((drawer) => ({ id: drawer.id, rows: drawer.rows.map(({ id }) => id) }));
+        const shown = drawers.map(({ id, rows: parts }) => ({
+          ...{ id, rows: parts.map((part) => part.id) },
+          shown: preview(parts.map((part) => part.text).join("")),
+        }));
         expect({ total, shown }, JSON.stringify({ seed, filter, limit, offset })).toEqual({
           total: all.length,
           shown: all.slice(offset, offset + limit),
