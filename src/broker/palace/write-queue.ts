@@ -14,7 +14,7 @@ import {
 import { FairQueue } from "./fair-queue.ts";
 
 /** Bytes of text in one group: this bounds how long the group before an interactive write takes. */
-const GROUP_SIZE_MAX_BYTES = 2 * 1024 * 1024;
+const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {
   call: WriteCall;
