@@ -1,6 +1,6 @@
 /**
- * Two kernel services that Node lacks: a lock that dies with its process, and the identity of a UNIX socket's peer.
- * They go through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file. Source: engine.md 9
+ * Services of the C library that Node lacks: a lock that dies with its process, the identity of a UNIX socket's peer, and
+ * giving freed memory back. They go through FFI (koffi); loading it costs about 100 ms, so only the broker imports this file. Source: engine.md 9
  * (flock conflicts with Python's flock, and does not with fcntl locks).
  */
 import { createRequire } from "node:module";
@@ -59,4 +59,21 @@ export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const ucred = Buffer.alloc(12);
   if (getsockopt?.(fd, 1, 17, ucred, [ucred.length]) !== 0) return undefined;
   return { pid: ucred.readInt32LE(0), uid: ucred.readUInt32LE(4) };
+}
+
+let trim: Function | undefined;
+
+/**
+ * Gives memory that all threads have freed back to the system; glibc keeps it for later. Returns false where the C library
+ * has no such call.
+ */
+export function trimMemory(): boolean {
+  if (isMac) return false;
+  try {
+    trim ??= libc().koffi.load("libc.so.6").func("int malloc_trim(size_t)") as Function;
+  } catch {
+    return false;
+  }
+  trim(0);
+  return true;
 }

@@ -23,6 +23,12 @@ type Request = { id: number; method: string; args: unknown[] };
 type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
+/**
+ * V8 lets the young objects of each thread take 192 MB by default, and a thread that then waits keeps what it took. With
+ * this bound it keeps 16 MB; the old generation stays as it is.
+ */
+const YOUNG_MAX_MIB = 24;
+
 /** Id of the message that tells whether the thread has opened. */
 const OPENED = 0;
 
@@ -34,7 +40,7 @@ export function threadFile(owner: string, name: string): URL {
 /** Resolves once the thread has opened. Errors: what its opening threw; STORE_UNAVAILABLE when it ended by itself. */
 export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
   const name = nameOf(file);
-  const worker = new Worker(file, { workerData });
+  const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MAX_MIB } });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = OPENED;
   let ended: PalaceError | undefined;

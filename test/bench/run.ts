@@ -16,6 +16,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<R
   sessions: () => import("./sessions.ts"),
   churn: () => import("./churn.ts"),
   pressure: () => import("./pressure.ts"),
+  memory: () => import("./memory.ts"),
   "beside-embedding": () => import("./beside-embedding.ts"),
   reconnect: () => import("./reconnect.ts"),
   "graph-lag": () => import("./graph-lag.ts"),

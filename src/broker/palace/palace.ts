@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../engine/search/search-tool.ts";
 import { Searches } from "../../engine/outcome/searched.ts";
 import type { ReadContext } from "../../engine/tools/read-tools.ts";
+import { trimMemory } from "../../platform/libc.ts";
 import type { Log } from "../../platform/log.ts";
 import { stagingHome } from "../../platform/staging.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
@@ -25,6 +26,7 @@ import { Jobs } from "./jobs.ts";
 import { type OpenLedger, openLedger } from "./ledger.ts";
 import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
+import { startMemoryRelease } from "./memory.ts";
 import { PublicPalace } from "./public-palace.ts";
 import type { WriteQueue } from "./write-queue.ts";
 import { whenQuiet } from "./quiet.ts";
@@ -213,8 +215,10 @@ function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   return erasure;
 }
 
-/** The ledger's own maintenance, in the pauses between writes. */
-function startUpkeep({ log, ledger, wakes }: Parts, closing: AsyncDisposableStack): void {
+/** The ledger's own maintenance, in the pauses between writes, and memory that is given back when heavy work is over. */
+function startUpkeep(parts: Parts, closing: AsyncDisposableStack): void {
+  const { log, ledger, wakes } = parts;
+  closing.defer(releaseMemory(parts));
   const upkeep = whenQuiet(() => ledger.writer.call("maintain"), log);
   wakes.on("upkeep", () => upkeep.wake());
   upkeep.wake();
@@ -223,6 +227,24 @@ function startUpkeep({ log, ledger, wakes }: Parts, closing: AsyncDisposableStac
     clearInterval(pruning);
     upkeep.stop();
   });
+}
+
+/** Returns the function that ends it. */
+function releaseMemory({ ledger, log }: Parts): () => void {
+  const release = async (): Promise<void> => {
+    ledger.reader.shrinkCache();
+    await ledger.writer.call("shrinkCache");
+    const beforeBytes = process.memoryUsage.rss();
+    const startedAt = performance.now();
+    trimMemory();
+    const tookMs = Math.round(performance.now() - startedAt);
+    log.debug("memory was given back", { beforeBytes, afterBytes: process.memoryUsage.rss(), tookMs });
+  };
+  const cpuMs = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  };
+  return startMemoryRelease({ release, cpuMs, log });
 }
 
 /** Jobs on the whole palace: export, repair, migrate, verification. */

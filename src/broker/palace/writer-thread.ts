@@ -58,6 +58,8 @@ export type WriterMethods = {
   ledgerSpace: () => LedgerSpace;
   cutLog: () => boolean;
   erased: (seq: number) => void;
+  /** Frees the pages that SQLite keeps in memory. */
+  shrinkCache: () => void;
   close: () => void;
 };
 
@@ -93,6 +95,7 @@ await serveThread<WriterMethods>(() => {
     ledgerSpace: () => writer.eraser.space(),
     cutLog: () => writer.eraser.cutLog(),
     erased: (seq) => writer.eraser.done(seq),
+    shrinkCache: () => writer.shrinkCache(),
     close: () => writer.close(),
   };
 });

@@ -61,6 +61,11 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database.close();
   }
 
+  /** Frees the pages that SQLite keeps in memory. */
+  shrinkCache(): void {
+    this.#database.pragma("shrink_memory");
+  }
+
   /** False until the first drawer was filed. */
   everHeldDrawers(): boolean {
     return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;

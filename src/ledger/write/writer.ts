@@ -253,6 +253,11 @@ export class LedgerWriter {
     return more;
   }
 
+  /** Frees the pages that SQLite keeps in memory. */
+  shrinkCache(): void {
+    this.#database.pragma("shrink_memory");
+  }
+
   /** Closing deletes the write-ahead log by its path: never do that where another ledger lies at that path by now. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -50,3 +50,16 @@ test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])(
     await thread.close();
   },
 );
+
+test("a thread keeps few young objects in memory, however many it makes", async () => {
+  const answer = `
+    let kept = [];
+    for (let turn = 0; turn < 30; turn++) kept = Array.from({ length: 200_000 }, (_, at) => ({ at, turn }));
+    const young = getHeapSpaceStatistics().find((space) => space.space_name === "new_space");
+    parentPort.postMessage({ id: 1, value: young.physical_space_size });`;
+  const file = entry("garbage-thread.mjs", answer);
+  writeFileSync(file, `import { getHeapSpaceStatistics } from "node:v8"; ${readFileSync(file, "utf8")}`);
+  const thread = await startThread<{ fill: () => number }>(file, {});
+  expect(await thread.call("fill")).toBeLessThanOrEqual(24 * 1024 * 1024);
+  await thread.close();
+});

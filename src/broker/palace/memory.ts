@@ -1,0 +1,38 @@
+/**
+ * Gives memory back to the system when heavy work is over: SQLite keeps the pages it has read, and the C library what was
+ * freed. Started by palace.ts.
+ */
+import type { Log } from "../../platform/log.ts";
+
+export type MemoryOptions = {
+  /** Frees what can be read again. */
+  release: () => Promise<void>;
+  /** Processor time that this process has used so far, ms. */
+  cpuMs: () => number;
+  log: Log;
+};
+
+const TICK_MS = 5_000;
+/** Processor time in one tick with which the broker counts as quiet. */
+const QUIET_CPU_MS = 250;
+/**
+ * Processor time between two releases. A release and the reads that fill the caches again take some dozens of
+ * milliseconds, which is less than 1 % of that.
+ */
+const HEAVY_CPU_MS = 10_000;
+
+/** Returns the function that ends it. */
+export function startMemoryRelease({ release, cpuMs, log }: MemoryOptions): () => void {
+  let releasedAtMs = cpuMs();
+  let lastMs = releasedAtMs;
+  const tick = async (): Promise<void> => {
+    const nowMs = cpuMs();
+    const isQuiet = nowMs - lastMs < QUIET_CPU_MS;
+    lastMs = nowMs;
+    if (!isQuiet || nowMs - releasedAtMs < HEAVY_CPU_MS) return;
+    releasedAtMs = nowMs;
+    await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
+  };
+  const timer = setInterval(() => void tick(), TICK_MS).unref();
+  return () => clearInterval(timer);
+}
