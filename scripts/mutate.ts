@@ -5,8 +5,8 @@
  *
  * Each mutant is written into a copy of the tree, never into the tree itself. First run the unit tests that import the mutated
  * file, nearest first; then, if it survives, the quick process tests whose processes run the mutated line.
- * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it. `--lines` keeps which lines
- * the process tests run; without it this is found out anew, in some minutes. `--again` runs only the survivors.
+ * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it. `--lines`
+ * keeps which lines the process tests run; without it, the script measures them again, which takes some minutes. `--again` runs only the survivors.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -40,8 +40,8 @@ export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
 }
 
 /**
- * Runs each test once and returns what it has run. `file` keeps the results, one line of JSON a test; what is in it is not run
- * again. Processes that are killed leave nothing behind, so a line of theirs may be missing.
+ * Runs each test once and returns the lines that its processes have run. `file` keeps the results, one line of JSON a test; a
+ * test in that file is not run again. Processes that are killed leave nothing behind, so a line of theirs may be missing.
  */
 export async function coverage(tests: readonly string[], file: string): Promise<Ran[]> {
   const kept = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];

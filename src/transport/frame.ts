@@ -15,16 +15,16 @@ const TAIL_SIZE_BYTES = 256;
 
 export class FrameSplitter {
   readonly #sizeMax: number;
-  readonly #toldAt: number;
+  readonly #returnedAt: number;
   #parts: Buffer[] = [];
   #size = 0;
   /** The bytes of a line that is too long are dropped, except for its head and its tail. */
-  #skipped: { head: Buffer; tail: Buffer; isTold: boolean } | undefined;
+  #skipped: { head: Buffer; tail: Buffer; isReturned: boolean } | undefined;
 
-  /** A line of more than `toldAtBytes` is returned before it ends, as it may never end: by default as soon as it is too long. */
-  constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES, toldAtBytes = sizeMaxBytes) {
+  /** A line of more than `returnedAtBytes` is returned before it ends, as it may never end: by default as soon as it is too long. */
+  constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES, returnedAtBytes = sizeMaxBytes) {
     this.#sizeMax = sizeMaxBytes;
-    this.#toldAt = toldAtBytes;
+    this.#returnedAt = returnedAtBytes;
   }
 
   /** Bytes of the line that has not ended yet. */
@@ -44,13 +44,13 @@ export class FrameSplitter {
       else if (part.length > 0) this.#parts.push(part);
       if (this.#skipped === undefined && this.#size > this.#sizeMax) {
         const line = Buffer.concat(this.#parts);
-        this.#skipped = { head: Buffer.from(line.subarray(0, HEAD_SIZE_BYTES)), tail: lastOf(line), isTold: false };
+        this.#skipped = { head: Buffer.from(line.subarray(0, HEAD_SIZE_BYTES)), tail: lastOf(line), isReturned: false };
         this.#parts = [];
       }
       const skipped = this.#skipped;
-      if (skipped !== undefined && !skipped.isTold && (end !== -1 || this.#size > this.#toldAt)) {
+      if (skipped !== undefined && !skipped.isReturned && (end !== -1 || this.#size > this.#returnedAt)) {
         frames.push({ oversize: true, head: skipped.head, tail: skipped.tail });
-        skipped.isTold = true;
+        skipped.isReturned = true;
       }
       if (end !== -1) {
         // The line's parts may have come with earlier chunks: `part` is this chunk's share, perhaps nothing.

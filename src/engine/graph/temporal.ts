@@ -30,7 +30,7 @@ export function validTemporal(value: unknown, field: string): string | null {
   return taken;
 }
 
-/** Returns undefined for what is no moment with an offset, or is one outside the years 1 to 9999. */
+/** Returns undefined for any other form, and for a moment outside the years 1 to 9999. */
 function utcOf(text: string): string | undefined {
   const [found, hours = "+00", minutes = "00"] = WITH_OFFSET.exec(text) ?? [];
   if (found === undefined) return undefined;

@@ -184,7 +184,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return this.deleteDrawers([id]) === 1;
   }
 
-  /** Deletes all of them with one statement: before each statement SQLite writes the index of words anew. */
+  /** Deletes all of them with one statement: SQLite writes the index of words to its tables before each statement. */
   deleteDrawers(ids: readonly string[]): number {
     const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
     if (found.length === 0) return 0;

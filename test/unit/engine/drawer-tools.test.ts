@@ -169,7 +169,7 @@ test("a bound with an offset means that moment by the broker's own clock, and a 
     since: "2025-12-31T21:00:00.123456",
     before: "2026-04-01",
   });
-  // A day has no offset, whatever stands behind it: MemPalace takes such a text, too.
+  // A day has no offset. MemPalace accepts a Z behind it, too.
   expect(validWindow({ since: "2026-04-01Z" })).toEqual({ since: "2026-04-01" });
   expect(validWindow({ since: "", before: null })).toEqual({});
   expect(() => validWindow({ since: "2026-02-30" })).toThrow(

@@ -71,7 +71,7 @@ function fill(rows: readonly Row[]): void {
   ledger.close();
 }
 
-/** As upstream goes about it: all rows of the place, joined, then those of the window, then by id. */
+/** Lists drawers as upstream does: all rows of the place, joined, then those of the window, then by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,

@@ -4,7 +4,7 @@ import { FrameSplitter, idOfUnread } from "../../../src/transport/frame.ts";
 
 const idOf = (line: string): unknown => idOfUnread(Buffer.from(line), Buffer.from(line));
 
-test("the id of a request stands first or last, and an id inside its parameters is not taken for it", () => {
+test("a request's id is found at its beginning or end, and an id inside its parameters is not", () => {
   const call = '"method":"tools/call","params":{"id":8,"text":"\\"id\\":9}"';
   expect(idOf(`{"jsonrpc":"2.0","id":7,${call}}}`)).toBe(7);
   expect(idOf(`{ "id" : "seven", "jsonrpc": "2.0", ${call}}}`)).toBe("seven");
@@ -18,7 +18,7 @@ test("the id of a request stands first or last, and an id inside its parameters 
   expect(idOf('{"jsonrpc":"2.0","id":7,"result":{}}')).toBeNull();
 });
 
-test("a line that is too long is told once, with both its ends, and the next line is read", () => {
+test("a line that is too long is returned once, with its head and tail, and the next line is read", () => {
   const splitter = new FrameSplitter(8, 1_000_000);
   const line = `${"h".repeat(1024)}${"x".repeat(9_000)}${"t".repeat(256)}`;
   const chunks = `${line}\nnext\n`.match(/[^]{1,100}/g) ?? [];
@@ -29,7 +29,7 @@ test("a line that is too long is told once, with both its ends, and the next lin
   ]);
 });
 
-test("a line that never ends is told at the second bound", () => {
+test("a line that never ends is returned at the second bound", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);
