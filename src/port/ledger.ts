@@ -25,10 +25,10 @@ export interface LedgerTx {
   insertDrawers(drawers: readonly NewDrawer[]): void;
   /** Replaces text and/or metadata under the same id and row. */
   updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void;
-  /** True if there was one. */
-  deleteDrawer(id: string): boolean;
-  /** Deletes many at once, which takes less time; ids that are not there are left out. Returns how many there were. */
-  deleteDrawers(ids: readonly string[]): number;
+  /** Ignores an id that does not exist. */
+  deleteDrawer(id: string): void;
+  /** Deletes many at once, which takes less time. Ignores ids that do not exist. */
+  deleteDrawers(ids: readonly string[]): void;
   /** The slices of a long drawer or diary entry, whatever their ids, in the order of the text; none where `id` is no such one. */
   slicesOf(id: string): Drawer[];
   /** How many drawers have that source_file, and the first few places they are in. */

@@ -180,14 +180,14 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  deleteDrawer(id: string): boolean {
-    return this.deleteDrawers([id]) === 1;
+  deleteDrawer(id: string): void {
+    this.deleteDrawers([id]);
   }
 
   /** Deletes all of them with one statement: SQLite writes the index of words to its tables before each statement. */
-  deleteDrawers(ids: readonly string[]): number {
+  deleteDrawers(ids: readonly string[]): void {
     const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
-    if (found.length === 0) return 0;
+    if (found.length === 0) return;
     this.#isHalfDone = true;
     for (const before of found) this.images.noteDrawer(before.id, toDrawer(before), undefined);
     this.#delete.run(JSON.stringify(found.map(({ row }) => row)));
@@ -197,7 +197,6 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.standings.remove(id);
       this.#current.removed.push(row);
     }
-    return found.length;
   }
 
   slicesOf(id: string): Drawer[] {

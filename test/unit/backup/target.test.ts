@@ -1,10 +1,22 @@
 /** Where a backup may be written. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeBackup } from "../../../src/backup/make.ts";
+import type { SnapshotSource } from "../../../src/backup/snapshot.ts";
 import { assertTarget } from "../../../src/backup/target.ts";
 import { backupName } from "../../../src/backup/name.ts";
+import { Steps } from "../../../src/platform/steps.ts";
 import { tarHeader } from "../../../src/backup/tar.ts";
 
 let root: string;
@@ -38,6 +50,23 @@ test("with --force it is written over an older backup, an encrypted one and an e
   }
   symlinkSync(file, join(root, "link.tar"));
   expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
+});
+
+test("a backup to a file of somebody else ends before it begins, and leaves that file as it was", async () => {
+  const file = join(root, "thesis.odt");
+  writeFileSync(file, "PK");
+  const source = { ...own, ledgerFile: join(own.home, "ledger.sqlite3") } as SnapshotSource;
+  const input = {
+    source,
+    file,
+    replace: true,
+    passphrase: undefined,
+    note: { file, encrypted: false, scheduled: false },
+  };
+  await expect(makeBackup(input, new Steps())).rejects.toMatchObject({
+    code: "CONFIG_USAGE",
+  });
+  expect([readFileSync(file, "utf8"), readdirSync(own.home)]).toEqual(["PK", ["palace"]]);
 });
 
 test("a folder of backups may be the home itself, for their own names", () => {

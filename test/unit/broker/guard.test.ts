@@ -3,8 +3,11 @@ import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Guard } from "../../../src/broker/door/guard.ts";
+import { canTellOwners } from "../../../src/broker/door/socket-owner.ts";
 import { requireToken } from "../../../src/broker/door/exposure.ts";
 import { addToken, TokenBook } from "../../../src/broker/door/tokens.ts";
 import { makeNonce, makeToken, proofHeader, tokenId } from "../../../src/protocol/proof.ts";
@@ -30,6 +33,32 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
   guard.admit({ headers, socket: { remoteAddress } } as unknown as IncomingMessage, "/rpc");
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+test.skipIf(!canTellOwners())(
+  "the owner's own program needs no token at the owner's paths, another user's does",
+  async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = connect(port, "127.0.0.1");
+    const [socket] = (await once(server, "connection")) as [Socket];
+    const book = new TokenBook(join(folder, "none.json"), () => {});
+    const admitted = (path: string, headers = {}): boolean => {
+      const own = new Guard(book, "loopback", { own: { host: "127.0.0.1", port, paths: "/api/" } });
+      return own.admit({ headers: { host: "localhost", ...headers }, socket } as unknown as IncomingMessage, path).ok;
+    };
+    expect([admitted("/api/x"), admitted("/rpc"), admitted("/api/x", { "sec-fetch-site": "none" })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const uid = process.getuid?.() ?? 0;
+    vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
+    expect(admitted("/api/x")).toBe(false);
+    client.destroy();
+    server.close();
+  },
+);
 
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
   "a request for the host %j is refused by name, also with a valid token",
