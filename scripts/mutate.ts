@@ -22,7 +22,7 @@ type Outcome = "killed" | "survived" | "timed out";
 type Result = Omit<Mutant, "text"> & { outcome: Outcome; by: string };
 
 const TIMEOUT_MS = 120_000;
-const UNIT_BUDGET_MS = 12_000;
+const UNIT_BUDGET_MS = 30_000;
 const PROCESS_BUDGET_MS = 40_000;
 /** Taken for a unit test's file without a measured time. */
 const UNKNOWN_TIME_MS = 1_000;

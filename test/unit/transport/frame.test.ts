@@ -1,6 +1,6 @@
 /** Lines that are too long, and the id of a request that cannot be read. */
 import { expect, test } from "vitest";
-import { FrameSplitter, idOfUnread } from "../../../src/transport/frame.ts";
+import { FrameSplitter, idOfUnread, isDeeper } from "../../../src/transport/frame.ts";
 
 const idOf = (line: string): unknown => idOfUnread(Buffer.from(line), Buffer.from(line));
 
@@ -35,4 +35,13 @@ test("a line that never ends is returned at the second bound", () => {
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);
   expect(splitter.push(Buffer.from("b".repeat(100)))).toEqual([]);
   expect(splitter.push(Buffer.from("\n{}\n"))).toEqual([{ bytes: Buffer.from("{}") }]);
+});
+
+test("brackets count outside texts alone, whatever is escaped in a text", () => {
+  const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  expect([isDeeper(nested(8), 8), isDeeper(nested(9), 8)]).toEqual([false, true]);
+  expect(isDeeper(JSON.stringify({ text: `\\"]}${nested(9)}\\` }), 8)).toBe(false);
+  expect(isDeeper(`{"a":"\\\\","b":${nested(8)}}`, 8)).toBe(true);
+  // A level that has ended counts no longer.
+  expect(isDeeper(`[${Array.from({ length: 20 }, () => "[{}]").join(",")}]`, 8)).toBe(false);
 });
