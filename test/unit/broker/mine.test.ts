@@ -164,3 +164,28 @@ test("a peer elsewhere sees the opened files, but neither closed ones nor those 
     expect(seen(ELSEWHERE, name), name).toBe("unknown");
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
+
+test("a peer elsewhere learns nothing of a closed folder by any other question either", () => {
+  for (const folder of ["open", "closed"]) {
+    mkdirSync(join(root, folder, "project"), { recursive: true });
+    writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");
+    writeFileSync(join(root, folder, "project/.gitignore"), "x\n");
+  }
+  const files = openSourceFiles(join(root, "staging"));
+  const asked = (peer: Peer, folder: string): unknown[] => {
+    const seen = filesFor(peer, files, [join(root, "open")]);
+    const project = join(root, folder, "project");
+    return [seen.resolve(project), seen.isProject(project), seen.ignoreRules(project), seen.directoryId(project)];
+  };
+  expect(asked(ELSEWHERE, "closed")).toEqual([undefined, false, undefined, undefined]);
+  for (const [peer, folder] of [
+    [ELSEWHERE, "open"],
+    [HERE, "closed"],
+  ] as const)
+    expect(asked(peer, folder).map((answer) => answer !== undefined && answer !== false)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+});
