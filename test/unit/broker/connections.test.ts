@@ -100,6 +100,26 @@ test("of what is held the longest wait is cut until the rest fits, and neither t
   expect([bytes.isOver, cut]).toEqual([false, ["a", "b"]]);
 });
 
+test("a wait begins when a connection last went on, and a connection that holds nothing is not cut", async () => {
+  const cut: unknown[] = [];
+  const bytes = new HeldBytes(100, 1_000, (about) => cut.push(about));
+  const holder = (name: string): Holder => ({ about: { name }, cut: () => {} });
+  const [a, b, c, d] = [holder("a"), holder("b"), holder("c"), holder("d")];
+  bytes.set(d, 10, true);
+  bytes.set(d, 0, false);
+  bytes.set(a, 40, true);
+  await vi.advanceTimersByTimeAsync(100);
+  bytes.set(b, 40, true);
+  await vi.advanceTimersByTimeAsync(900);
+  bytes.set(b, 45, false);
+  bytes.set(a, 40, true);
+  await vi.advanceTimersByTimeAsync(200);
+  // a went on 200 ms ago; b has only become larger since it came 1,100 ms ago.
+  bytes.set(c, 40, true);
+  expect(cut).toEqual([{ name: "b", bytes: 45, waitedMs: 1_100 }]);
+  expect(bytes.isOver).toBe(false);
+});
+
 test("requests beyond 32 of a turn wait for the next one, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
