@@ -72,7 +72,7 @@ test("one peer has its share, all peers have the rest but for the owner's places
   first.destroy();
   expect(join("a")[1]).toMatch(/^too many connections of 9 peers/);
   expect(join("owner", true)[1]).toBeUndefined();
-  // The same connection takes one place, however often it asks.
+  // A connection takes one place, however often it asks.
   const [again] = own[1] as [Socket, undefined];
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
@@ -100,7 +100,7 @@ test("of what is held the longest wait is cut until the rest fits, and neither t
   expect([bytes.isOver, cut]).toEqual([false, ["a", "b"]]);
 });
 
-test("a wait begins when a connection last went on, and a connection that holds nothing is not cut", async () => {
+test("a wait begins when a connection last went on, and an empty connection is not cut", async () => {
   const cut: unknown[] = [];
   const bytes = new HeldBytes(100, 1_000, (about) => cut.push(about));
   const holder = (name: string): Holder => ({ about: { name }, cut: () => {} });

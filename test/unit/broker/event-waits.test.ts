@@ -41,7 +41,7 @@ test("our own commit wakes a wait at once, and one before the mark does not", as
   waits.wake();
   await vi.advanceTimersByTimeAsync(0);
   expect(state.ended).toBe(true);
-  // What was committed between the mark and the question counts.
+  // A commit between the mark and the question counts.
   expect(await wait.change(mark)).toBe(true);
 });
 

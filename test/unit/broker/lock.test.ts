@@ -1,4 +1,4 @@
-/** The lifetime lock of a palace: one holder, who says who it is; a file that was left behind is none. */
+/** The lifetime lock of a palace: one holder, its name, and files that no process locks. */
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("one holds the lock, the next is told who, and takes it when it is released", () => {
+test("a second broker gets the holder's name, and the lock once it is released", () => {
   const first = takeLock(file, false) as LifetimeLock;
   expect(first.isHeld()).toBe(true);
   expect(takeLock(file, true)).toEqual({ heldBy: `broker ${process.pid}` });

@@ -1,4 +1,4 @@
-/** What a peer is taken for: its name, its tools, its revision of MCP. */
+/** A peer's name, tools and revision of MCP. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";

@@ -1,4 +1,4 @@
-/** What a client takes from broker.json: regular files of the right shape, and doors that can be dialled. */
+/** A client reads broker.json: regular files of the right shape, and doors that can be dialled. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
