@@ -212,6 +212,22 @@ test("a text that is cut where one drawer ends is found in both halves", () => {
   );
 });
 
+test("a text in one slice of a long drawer, or one slice's id, forgets all slices of that drawer and no other", () => {
+  const long = (secret: string): string => `${"before ".repeat(200)}${secret} ${"after ".repeat(200)}`;
+  const rows = (): number => Number(all("SELECT count(*) FROM drawer").flat()[0]);
+  const other = add("a", long("harmless"));
+  const slices = rows();
+  add("a", long("secret7x"));
+  expect([slices > 2, rows()]).toEqual([true, 2 * slices]);
+  write("a", "memory.forget", { by: "match" }, { match: "secret7x" });
+  expect(rows()).toBe(slices);
+  add("a", long("secret8x"));
+  const holding = "SELECT id FROM drawer WHERE text LIKE '%secret8x%'";
+  write("a", "memory.forget", { by: "ids" }, { ids: all(holding).flat() });
+  expect(rows()).toBe(slices);
+  expect(reader.slicesOf(other)).toHaveLength(slices);
+});
+
 test("undo brings back how a source was filed, and one never filed before is filed again on the next run", () => {
   const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
     write(agent, "source.replace", {
