@@ -42,7 +42,11 @@ fuzz("json-rpc", {
     }
     const answer = await lane.ask(line, false);
     // As text: of 0 and -0 JSON knows one when it writes.
-    expect(JSON.stringify(answer.id), "the id of the answer").toBe(JSON.stringify(due.id));
+    const id = JSON.stringify(answer.id);
+    // A line that cannot be read may still name its request.
+    const text = line.toString("latin1").replaceAll(/\s/g, "").replaceAll('"id":-0', '"id":0');
+    const isNamed = understood(line) === undefined && text.includes(`"id":${id}`);
+    if (!isNamed) expect(id, "the id of the answer").toBe(JSON.stringify(due.id));
     expect(objection(answer), JSON.stringify(answer).slice(0, 500)).toBeUndefined();
     if (answer.error !== undefined) assertNoLeak(JSON.stringify(answer), world.palace.home);
     const { grown, wrong, filed } = effectOf(understood(line)?.message, answer, lane.filed);
