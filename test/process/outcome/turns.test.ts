@@ -133,7 +133,7 @@ test("eight conversations keep their own state while the broker is killed, and e
     const agent = await agentOf(palace, name);
     let last = "";
     for (let turn = 0; turn < TURNS; turn++) {
-      const client = await clientOf(palace, name);
+      const client = await again(() => clientOf(palace, name));
       const key = `${name} ${turn}`;
       const conversation = `${name}/talk`;
       const told = await again(() =>
