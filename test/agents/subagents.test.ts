@@ -44,7 +44,7 @@ test.each([
   const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
   const id = await talk.keep(agent, mark);
   const prompt = `${asked}: have ${WORDS[agent]} of ${mark} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
-  const { session } = await talk.begin(agent, prompt, id);
+  const { session, sessions } = await talk.begin(agent, prompt, id);
   const own = await requestsOf(told, asked);
   expect(own.length).toBeGreaterThan(1);
   for (const text of own) expect(text).not.toMatch(SAYS);
@@ -58,9 +58,11 @@ test.each([
   const text = await talk.shown(agent);
   expect(text).toContain(`The user asked: "${asked}`);
   expect(text).toContain(`"${id}": "___"`);
-  const kept = await talk.exchangesOf(asked);
-  expect(kept, kept.join("\n")).toHaveLength(1);
-  expect(kept[0]).toContain("s:0.7, w:0.21, 1 uses");
+  const all = await talk.exchangesOf(asked);
+  // A session in which the agent was not shown the memory may have an exchange, too.
+  expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
+  const kept = all.filter((line) => line.includes("1 uses"));
+  expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
   // What the subagent has brought is in the answer that is kept, and nothing else of it.
   const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
   expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");

@@ -44,12 +44,15 @@ export type Talk = {
   /** What the model was shown last. */
   shown: (agent: Agent) => Promise<string>;
   /** Begins sessions until one is shown the memory, `tries` at most. */
-  begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<{ session: string; text: string }>;
+  begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<Begun>;
   /** Keeps what an agent is to be shown; resolves to its id. */
   keep: (agent: Agent, mark: string, topic?: string) => Promise<string>;
   /** What was kept of exchanges with that mark, a line each. */
   exchangesOf: (mark: string) => Promise<string[]>;
 };
+
+/** The session in which the agent was shown the memory, its words, and how many sessions were begun until then. */
+type Begun = { session: string; text: string; sessions: number };
 
 export function talkIn(place: Place, memory: StdioMcp): Talk {
   const ask: Talk["ask"] = async (name, args) => {
@@ -68,7 +71,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
         const session = randomUUID();
         expect(await say(agent, prompt, session, true)).toContain(ANSWER);
         const text = await shown(agent);
-        if (text.includes(`[id:${id}]`) || again === tries) return { session, text };
+        if (text.includes(`[id:${id}]`) || again === tries) return { session, text, sessions: again };
         // A hook may be late because another test builds an image meanwhile, which lasts for a while.
         await delay(again * PAUSE_MS);
       }
