@@ -165,6 +165,19 @@ test("a question is forgotten with its exchange, and with a text that has one of
   expect(rows(image)).toEqual([]);
 });
 
+test("a question that only a before-image holds is forgotten with its exchange", () => {
+  const shown = keep("one");
+  const exchange = turn("talk", [shown]);
+  const sinceMs = clock + 1;
+  score({ [shown]: "worked" }, { agent: "rater" });
+  write("memory.undo", { agent: "rater", sinceMs, untilMs: clock });
+  const images = `SELECT id FROM change WHERE instr(before, '${conceptNumber("zeppelin")}') > 0`;
+  expect(rows("SELECT id FROM question")).toEqual([]);
+  expect(rows(images)).toContainEqual({ id: shown });
+  write("memory.forget", { by: "ids" }, { findings: { ids: [exchange] } });
+  expect(rows(images)).toEqual([]);
+});
+
 test("of a concept and of a kind of talk the newest outcomes are read, however many there are", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
