@@ -115,3 +115,21 @@ test("keys older than the moment are forgotten, younger ones kept", () => {
   older(21);
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
+
+test("a write that changes nothing is journalled only if it may be repeated", () => {
+  const nothing = { ids: [] };
+  writer.commit([call("may", nothing), { ...call("must not", nothing), isRepeatable: false }]);
+  writer.commit([{ ...call("changes", { ids: ["a"] }), isRepeatable: false }]);
+  expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["may", "changes"]);
+});
+
+test("a drawer that was never sent stays as it is, however often the palace shows another text under its id", () => {
+  writer.commit([call("one", { ids: ["a", "b"] })]);
+  const row = (id: string, text: string) => ({ id, text, metadata: { wing: "w", room: "r" }, vector: undefined });
+  const taken = (...rows: ReturnType<typeof row>[]): number =>
+    writer.adopt({ rows, removed: [], model: undefined }).taken;
+  expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
+  // One that reads the same has come from the palace, and follows it from now on.
+  expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
+  expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
+});
