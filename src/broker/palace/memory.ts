@@ -9,6 +9,8 @@ export type MemoryOptions = {
   release: () => Promise<void>;
   /** Processor time that this process has used so far, ms. */
   cpuMs: () => number;
+  /** Resident memory of this process. */
+  residentBytes: () => number;
   log: Log;
 };
 
@@ -20,18 +22,24 @@ const QUIET_CPU_MS = 250;
  * milliseconds, which is less than 1 % of that.
  */
 const HEAVY_CPU_MS = 10_000;
+/** Growth of the resident memory since the last release that is worth one, too. */
+const GROWN_BYTES = 96 * 1024 ** 2;
 
 /** Returns the function that ends it. */
-export function startMemoryRelease({ release, cpuMs, log }: MemoryOptions): () => void {
+export function startMemoryRelease({ release, cpuMs, residentBytes, log }: MemoryOptions): () => void {
   let releasedAtMs = cpuMs();
   let lastMs = releasedAtMs;
+  let keptBytes = residentBytes();
   const tick = async (): Promise<void> => {
     const nowMs = cpuMs();
     const isQuiet = nowMs - lastMs < QUIET_CPU_MS;
     lastMs = nowMs;
-    if (!isQuiet || nowMs - releasedAtMs < HEAVY_CPU_MS) return;
+    const isGrown = residentBytes() - keptBytes >= GROWN_BYTES;
+    if (!isQuiet || !(isGrown || nowMs - releasedAtMs >= HEAVY_CPU_MS)) return;
     releasedAtMs = nowMs;
     await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
+    // What is left is in use: it does not count as growth again.
+    keptBytes = residentBytes();
   };
   const timer = setInterval(() => void tick(), TICK_MS).unref();
   return () => clearInterval(timer);

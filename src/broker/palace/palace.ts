@@ -244,7 +244,7 @@ function releaseMemory({ ledger, log }: Parts): () => void {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
   };
-  return startMemoryRelease({ release, cpuMs, log });
+  return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
 /** Jobs on the whole palace: export, repair, migrate, verification. */

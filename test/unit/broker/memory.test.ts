@@ -5,18 +5,22 @@ import { createLog } from "../../../src/platform/log.ts";
 
 const MINUTE_MS = 60_000;
 const STEP_MS = 1_000;
+const MIB = 1024 ** 2;
 
 let releases: number;
 let cpuMs: number;
+let residentBytes: number;
 let end: () => void;
 
 beforeEach(() => {
   vi.useFakeTimers();
   releases = 0;
   cpuMs = 0;
+  residentBytes = 100 * MIB;
   end = startMemoryRelease({
     release: () => Promise.resolve(void (releases += 1)),
     cpuMs: () => cpuMs,
+    residentBytes: () => residentBytes,
     log: createLog(() => {}, "error"),
   });
 });
@@ -50,6 +54,22 @@ test("an agent's usual work gives nothing back: the next search finds its pages 
     await pass(MINUTE_MS, 0.001);
   }
   expect(releases).toBe(0);
+});
+
+test("memory that has grown by 96 MiB is given back after little work, once, and not beside that work", async () => {
+  await pass(MINUTE_MS, 0.001);
+  residentBytes = 195 * MIB;
+  await pass(MINUTE_MS, 0.001);
+  expect(releases).toBe(0);
+  residentBytes = 196 * MIB;
+  await pass(STEP_MS * 4, 1);
+  expect(releases).toBe(0);
+  // The release frees nothing: what is left is in use.
+  await pass(MINUTE_MS, 0.001);
+  expect(releases).toBe(1);
+  residentBytes = 292 * MIB;
+  await pass(MINUTE_MS, 0.001);
+  expect(releases).toBe(2);
 });
 
 test("an ended palace gives nothing back", async () => {
