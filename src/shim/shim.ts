@@ -36,7 +36,7 @@ export function runShim(config: Config, agent: string): void {
 
   void link.connect().catch(() => {});
   const listen = (): void => {
-    // The id of a request that is too long may stand at its end.
+    // The id of a request that is too long may be at its end.
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {

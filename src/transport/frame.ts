@@ -43,8 +43,9 @@ export class FrameSplitter {
       if (this.#skipped !== undefined) this.#skip(this.#skipped, part);
       else if (part.length > 0) this.#parts.push(part);
       if (this.#skipped === undefined && this.#size > this.#sizeMax) {
-        const line = Buffer.concat(this.#parts);
-        this.#skipped = { head: Buffer.from(line.subarray(0, HEAD_SIZE_BYTES)), tail: lastOf(line), isReturned: false };
+        const head = Buffer.concat(this.#parts, Math.min(this.#size, HEAD_SIZE_BYTES));
+        const ends = this.#parts.slice(-TAIL_SIZE_BYTES).map((one) => one.subarray(-TAIL_SIZE_BYTES));
+        this.#skipped = { head, tail: lastOf(Buffer.concat(ends)), isReturned: false };
         this.#parts = [];
       }
       const skipped = this.#skipped;
@@ -83,10 +84,11 @@ const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`)
 
 /**
  * Returns the id of a request that is too long or is not JSON, or null if no id can be found. Python's clients write the id
- * before the parameters, TypeScript's clients write it after them.
+ * before the parameters, TypeScript's clients write it after them. Reads 1,024 bytes of the head and 256 of the tail.
  */
 export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
-  const [first, last] = [head.toString("latin1"), tail.toString("latin1")];
+  const first = head.subarray(0, HEAD_SIZE_BYTES).toString("latin1");
+  const last = tail.subarray(-TAIL_SIZE_BYTES).toString("latin1");
   if (!/"method"\s*:/.test(first)) return null;
   const found = ID_FIRST.exec(first)?.[1] ?? ID_LAST.exec(last)?.[1];
   return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (JSON.parse(found) as number | string);
