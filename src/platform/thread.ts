@@ -7,6 +7,7 @@ import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError } from "../protocol/errors.ts";
+import { isDiskFull } from "./state-files.ts";
 
 /** Calls in flight to one thread; the broker's own queues are shorter. */
 const CALLS_MAX = 4096;
@@ -154,7 +155,7 @@ function describeFailure(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
     return { code: "STORE_CORRUPT", message: `the ledger cannot be read: ${message}`, hint: "palace doctor" };
-  if (/^(?:SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code))
+  if (code === "SQLITE_FULL" || isDiskFull(error))
     return { code: "STORE_DISK_FULL", message: `the disk is full: ${message}`, hint: "free some space and repeat it" };
   if (code.startsWith("SQLITE_CANTOPEN"))
     return { code: "PALACE_GONE", message: `the ledger cannot be opened: ${message}`, hint: "palace doctor" };

@@ -4,7 +4,7 @@
  * facts.ts.
  */
 import { pythonRepr } from "../text/python-repr.ts";
-import { localDate, strip } from "../text/text.ts";
+import { isOnCalendar, localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -101,9 +101,4 @@ function millisOf(value: string): number | undefined {
   if (date === undefined) return undefined;
   const millis = Date.parse(`${date}T${minutes}${seconds}${zone.replace(/^([+-]\d{2})(\d{2})$/, "$1:$2")}`);
   return Number.isNaN(millis) ? undefined : millis;
-}
-
-function isOnCalendar(date: string): boolean {
-  const time = new Date(`${date}T00:00:00Z`);
-  return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
 }

@@ -101,6 +101,12 @@ export function localTimestamp(atMicros: number): string {
   return micros === 0 ? `${date}T${time}` : `${date}T${time}.${String(micros).padStart(6, "0")}`;
 }
 
+/** True for `YYYY-MM-DD` of the years 1 to 9999 that the calendar has. */
+export function isOnCalendar(date: string): boolean {
+  const time = new Date(`${date}T00:00:00Z`);
+  return !date.startsWith("0000") && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
+}
+
 export function localDate(atMicros: number): string {
   return localParts(atMicros).date;
 }

@@ -4,12 +4,13 @@
  * for the time zone.
  */
 import { pythonRepr } from "./python-repr.ts";
-import { localTimestamp, strip } from "./text.ts";
+import { isOnCalendar, localTimestamp, strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 
 export type Window = { since?: string; before?: string };
 
-const STAMP = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
+const STAMP =
+  /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(?::([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
 const OFFSET = /^([+-])([01]\d|2[0-3]):?([0-5]\d)?:?([0-5]\d)?$/;
 
 /** Errors: InvalidValue with upstream's words. */
@@ -37,7 +38,7 @@ export function validBound(value: unknown, field: string): string | undefined {
     STAMP.exec(isUtc ? text.slice(0, -1) : text) ?? [];
   const clock = `${hour ?? "00"}:${minute}:${second}`;
   // A day has no offset: it is the broker's own day.
-  const local = isReal(day, clock) ? localClock(`${day}T${clock}`, hour === undefined ? undefined : offset) : undefined;
+  const local = isOnCalendar(day) ? localClock(`${day}T${clock}`, hour === undefined ? undefined : offset) : undefined;
   if (local === undefined)
     throw new InvalidValue(
       `${field} must be an ISO date string (e.g. '2026-04-01' or '2026-04-01T09:30:00'), got ${pythonRepr(text)}`,
@@ -55,9 +56,4 @@ function localClock(stamp: string, offset: string | undefined): string | undefin
   const ahead = Date.parse(`1970-01-01T${hours}:${minutes}:${seconds}Z`);
   const local = localTimestamp(1000 * (Date.parse(`${stamp}Z`) + (sign === "-" ? ahead : -ahead)));
   return /^(?!0000)\d{4}-/.test(local) ? local : undefined;
-}
-
-function isReal(day: string, clock: string): boolean {
-  const at = new Date(`${day}T${clock}Z`);
-  return !day.startsWith("0000") && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${day}T${clock}`);
 }
