@@ -37,8 +37,10 @@ export function startMemoryRelease({ release, cpuMs, residentBytes, log }: Memor
     const isGrown = residentBytes() - keptBytes >= GROWN_BYTES;
     if (!isQuiet || !(isGrown || nowMs - releasedAtMs >= HEAVY_CPU_MS)) return;
     releasedAtMs = nowMs;
+    // A release that is still under way is not begun a second time.
+    keptBytes = residentBytes();
     await release().catch((error: unknown) => log.warn("memory was not given back", { why: String(error) }));
-    // What is left is in use: it does not count as growth again.
+    // The memory that is left is in use, so it does not count as growth.
     keptBytes = residentBytes();
   };
   const timer = setInterval(() => void tick(), TICK_MS).unref();
