@@ -5,8 +5,9 @@
  *
  * Each mutant is written into a copy of the tree, never into the tree itself. First run the unit tests that import the mutated
  * file, nearest first; then, if it survives, the quick process tests whose processes run the mutated line.
- * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it. `--lines`
- * keeps which lines the process tests run; without it, the script measures them again, which takes some minutes. `--again` runs only the survivors.
+ * `--resume` writes each result as one line of JSON into FILE, and a later run continues after it, if `src` is the same.
+ * `--lines` keeps which lines the process tests run; without it, the script measures them again, which takes some minutes.
+ * `--again` runs only the survivors.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -150,6 +151,8 @@ const ran = await coverage(
 );
 for (const [at, mutant] of chosen.entries()) {
   const before = results[at];
+  if (before !== undefined && (before.file !== mutant.file || before.now !== mutant.now))
+    throw new Error(`src has changed since ${values.resume} was begun: name another file`);
   if (before !== undefined && !(values.again && before.outcome === "survived")) continue;
   const { text, ...shown } = mutant;
   writeFileSync(join(copy, mutant.file), text);

@@ -142,12 +142,12 @@ export async function run(options: RunOptions): Promise<number> {
 /** Selects suites by name, or makes one vitest run for files and options; without arguments it selects all suites. */
 function chosen(argv: readonly string[]): readonly Stage[] {
   if (argv.length === 0) return STAGES;
-  if (argv[0] === "quick") return [QUICK];
-  const names = SUITES.map(({ name }) => name);
+  const names = ["quick", ...SUITES.map(({ name }) => name)];
   const rest = argv.filter((argument) => !names.includes(argument));
   if (rest.length === argv.length) return [[[{ name: "chosen", vitest: rest }]]];
   const withRest = (suite: Suite): Suite =>
     suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] };
+  if (argv.includes("quick")) return [QUICK.map((lane) => lane.map(withRest))];
   return STAGES.map((stage) => stage.map((lane) => lane.filter(({ name }) => argv.includes(name)).map(withRest)));
 }
 
