@@ -77,7 +77,7 @@ export class SqliteClosetTx implements ClosetTx {
 
   /** Deletes the summary of a drawer whose text has changed: upstream gives it the drawer's own id. */
   dropSummary(drawerId: string): void {
-    // Reading first: a statement that may change a table with triggers has the index of words written before it.
+    // Reads first: SQLite writes the index of words to its tables before a statement that may change a table with triggers.
     if (this.textOf(drawerId) === undefined) return;
     this.#onChange(this.#dropOne.run(drawerId).changes);
   }

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a folder or a missing file is no file, and a file that is no database is damaged", () => {
+test("a folder and a missing file are reported as such, and a text file as a damaged one", () => {
   mkdirSync(join(folder, "logstream.sqlite3"));
   const said = (name: string): unknown => {
     try {

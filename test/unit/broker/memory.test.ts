@@ -64,7 +64,7 @@ test("memory that has grown by 96 MiB is given back after little work, once, and
   residentBytes = 196 * MIB;
   await pass(STEP_MS * 4, 1);
   expect(releases).toBe(0);
-  // The release frees nothing: what is left is in use.
+  // The memory stays in use, so the release frees nothing.
   await pass(MINUTE_MS, 0.001);
   expect(releases).toBe(1);
   residentBytes = 292 * MIB;

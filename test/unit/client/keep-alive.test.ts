@@ -47,7 +47,7 @@ test("a byte that arrives starts the silence again, and the next silence is ping
   expect([line.destroyed, line.sent.length]).toEqual([false, 2]);
 });
 
-test("a long message that leaves piece by piece is no silence, and one that is stuck is", async () => {
+test("a long message that is sent piece by piece keeps the connection, and one that is stuck ends it", async () => {
   line.writableLength = 50_000;
   for (let second = 0; second < 10; second++) {
     line.writableLength -= 1_000;

@@ -116,7 +116,7 @@ test("keys older than the moment are forgotten, younger ones kept", () => {
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a write that changes nothing is journalled only if it may be repeated", () => {
+test("a write without a change is journalled only if it may be repeated", () => {
   const nothing = { ids: [] };
   writer.commit([call("may", nothing), { ...call("must not", nothing), isRepeatable: false }]);
   writer.commit([{ ...call("changes", { ids: ["a"] }), isRepeatable: false }]);
