@@ -43,6 +43,8 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
+/** Each waits 100 ms longer than the one before: 5.5 s in all. */
+const RETRIES_MAX = 10;
 /** Name of the file that records what a folder was made from. */
 const MADE_FROM = "made-from";
 
@@ -138,7 +140,8 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
     if (!name.startsWith(basename(folder)) || pid === undefined || isAlive(Number(pid))) continue;
-    rmSync(join(dirname(folder), name), { recursive: true, force: true });
+    // The tar of a killed install may still be writing into it.
+    rmSync(join(dirname(folder), name), { recursive: true, force: true, maxRetries: RETRIES_MAX });
   }
 }
 

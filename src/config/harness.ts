@@ -12,6 +12,8 @@ export type HarnessSettings = Readonly<{
   wakeUp: boolean;
   /** Undefined: the whole palace. */
   wing: string | undefined;
+  /** How long a turn of an agent waits for the memory. */
+  turnMaxMs: number;
   /** Limit of an injected text, its fence included. */
   injectedMaxBytes: number;
   recall: boolean;
@@ -33,16 +35,17 @@ export type HarnessSettings = Readonly<{
 }>;
 
 export const OUTCOME_MODES = ["off", "on", "project"] as const;
+const TURN_MS = { min: 100, usual: 1_000, max: 60_000 } as const;
 const INJECTED_BYTES = { min: 512, usual: 4_096, max: 65_536 } as const;
 /** The longest delay that a timer accepts. */
 const NUMBER_MAX = 2 ** 31 - 1;
 
 export function readHarness(env: Env): HarnessSettings {
-  const bytes = number(env, "MEMPALACE_WAKE_UP_BYTES", INJECTED_BYTES.usual);
   return Object.freeze({
     wakeUp: !isWord(env, "MEMPALACE_WAKE_UP", ["off", "0", "false", "no"]),
     wing: readVariable(env, "MEMPALACE_WAKE_UP_WING")?.trim(),
-    injectedMaxBytes: Math.min(Math.max(bytes, INJECTED_BYTES.min), INJECTED_BYTES.max),
+    turnMaxMs: within(env, "MEMPALACE_TURN_MAX_MS", TURN_MS),
+    injectedMaxBytes: within(env, "MEMPALACE_WAKE_UP_BYTES", INJECTED_BYTES),
     recall: isWord(env, "MEMPALACE_RECALL", ["on", "1", "true", "yes"]),
     outcomes: OUTCOME_MODES.find((mode) => isWord(env, "MEMPALACE_OUTCOMES", [mode])) ?? "off",
     judge: readJudge(env),
@@ -72,6 +75,11 @@ function isWord(env: Env, name: VariableName, words: readonly string[]): boolean
 function number(env: Env, name: VariableName, usual: number): number {
   const value = readVariable(env, name)?.trim() ?? "";
   return /^\d{1,12}$/.test(value) ? Math.min(Number(value), NUMBER_MAX) : usual;
+}
+
+type Bounds = Readonly<{ min: number; usual: number; max: number }>;
+function within(env: Env, name: VariableName, { min, usual, max }: Bounds): number {
+  return Math.min(Math.max(number(env, name, usual), min), max);
 }
 
 /** Splits words, or a JSON array when one of them contains a space. */

@@ -153,6 +153,11 @@ export const SETTINGS = {
     ...{ group: "agents", kind: { from: 512, to: 65_536, isWhole: true }, takesEffect: "session", default: "4096" },
     meaning: "Most bytes of a text that is injected into a session, including the markers around it.",
   },
+  "turn-max-ms": {
+    ...{ group: "agents", kind: { from: 100, to: 60_000, isWhole: true }, takesEffect: "session", default: "1000" },
+    meaning:
+      "How long a turn of an agent waits for the palace, ms. Without an answer in that time the agent goes on alone. Raise it on a slow machine.",
+  },
   recall: {
     ...{ group: "agents", kind: "switch", takesEffect: "next", default: "off" },
     meaning:

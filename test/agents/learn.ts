@@ -9,8 +9,6 @@ import type { Talk } from "./talk.ts";
 
 /** A hook that is late shows and asks nothing: on a slow machine another memory is learned. */
 const TRIES = 6;
-/** Exchanges of sessions that were told too late stand before the memory: of four that are shown these leave it a place. */
-const SESSIONS = 3;
 
 /** `id`: of a memory that has moved from the day's to those that have helped; `topic`: words that no other memory has. */
 export type Learned = { id: string; topic: string };
@@ -28,7 +26,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   const topic = words();
   const exchangeOf = async (said: string): Promise<string> => (await talk.exchangesOf(said))[0] ?? "";
   const id = await talk.keep(agent, mark, topic);
-  const { session, text } = await talk.begin(agent, `${asked}: what of ${topic}?`, id, SESSIONS);
+  const { session, text } = await talk.begin(agent, `${asked}: what of ${topic}?`, id);
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);

@@ -84,8 +84,9 @@ test.each(AGENTS)("with a broker that answers nobody, a turn of %s ends as ever"
   const broker = await host.broker();
   await broker.signal("SIGSTOP");
   try {
-    const session = randomUUID();
-    expect(await talk.say(agent, "Say hello", session, true)).toContain(ANSWER);
+    const { args, input, env } = turnOf(host, agent, "Say hello", randomUUID(), true);
+    const { MEMPALACE_TURN_MAX_MS: _, ...usual } = env;
+    expect(await host.run(agent, { args, input, env: usual })).toContain(ANSWER);
   } finally {
     await broker.signal("SIGCONT");
   }

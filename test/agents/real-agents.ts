@@ -36,15 +36,23 @@ function opencodeSettings(url: string): string {
   });
 }
 
+/** A turn waits longer for its memory than a hook takes on a machine under load. */
+const PATIENT = { MEMPALACE_TURN_MAX_MS: "30000" };
+
 /** Headless, the prompt on stdin where the agent reads one; the answer is on stdout. */
 export function runOf(agent: Agent, prompt: string, url: string): Run {
   switch (agent) {
     case "pi":
-      return { args: ["-p", "--model", `stub/${MODEL_OF.pi}`, prompt], env: { PI_OFFLINE: "1" }, input: "" };
+      return {
+        args: ["-p", "--model", `stub/${MODEL_OF.pi}`, prompt],
+        env: { ...PATIENT, PI_OFFLINE: "1" },
+        input: "",
+      };
     case "opencode":
       return {
         args: ["run"],
         env: {
+          ...PATIENT,
           OPENCODE_CONFIG_CONTENT: opencodeSettings(url),
           OPENCODE_DISABLE_MODELS_FETCH: "1",
           OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -56,6 +64,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
       return {
         args: ["-p", "--model", MODEL_OF.claude, "--allowedTools", "Bash(node --test:*)"],
         env: {
+          ...PATIENT,
           ANTHROPIC_BASE_URL: url,
           ANTHROPIC_API_KEY: "stub",
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

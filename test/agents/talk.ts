@@ -8,9 +8,10 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/** A hook that is late says nothing: a slow machine has more than one try. */
-const TRIES = 8;
+/** Each session without the memory leaves an exchange with the same words: of the four memories that are shown it is one. */
+const TRIES = 3;
 const PAUSE_MS = 3_000;
+
 export const WORDS: Record<Agent, string> = {
   pi: "marmalade kettles whistle",
   opencode: "glaciers polish granite",

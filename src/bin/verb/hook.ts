@@ -43,7 +43,6 @@ import { readJsonObject } from "../terminal/stdin-object.ts";
 import { savesByItself } from "../upstream/hook-settings.ts";
 import { usageError, type Verb } from "../verb.ts";
 
-const BUDGET_MS = 1_000;
 /** Reserved for writing the answer. */
 const LEAVING_MS = 50;
 /** How long a hook waits for a transcript that is still being written, and how often it looks. */
@@ -69,7 +68,7 @@ palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
-For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most: without a memory it says nothing.
+For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config show turn-max-ms\`): without a memory it says nothing.
 
   claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
                be compacted or ends is filed
@@ -84,7 +83,7 @@ For coding agents; \`palace install\` enters it. It never fails an agent and tak
                MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
   file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
                after every 15 messages of the user in opencode, an entry in its diary too
-  --within MS  milliseconds it may take (default 1000)`;
+  --within MS  milliseconds it may take (default: the setting turn-max-ms)`;
 
 /** `untilMs`: when it ends without an answer, since the start of the process. */
 type Scene = { config: Config; env: Env; log: (line: string) => void; agent: string; untilMs: number };
@@ -113,12 +112,11 @@ export const verb: Verb = {
       process.stdout.write(`${USAGE}\n`);
       return 0;
     }
-    if (what === "claude-code") await bounded(withinOf(values.within), values, env, claudeCode);
-    else if (what === "wake-up") await bounded(withinOf(values.within), values, env, wakeUp);
-    else if (what === "turn") await bounded(withinOf(values.within), values, env, turn);
-    else if (what === "turn-end")
-      await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, turnEnd);
-    else if (what === "judge") await bounded(withinOf(values.within ?? String(EXCHANGE_MAX_MS)), values, env, judge);
+    if (what === "claude-code") await bounded(values, env, claudeCode);
+    else if (what === "wake-up") await bounded(values, env, wakeUp);
+    else if (what === "turn") await bounded(values, env, turn);
+    else if (what === "turn-end") await bounded(values, env, turnEnd, EXCHANGE_MAX_MS);
+    else if (what === "judge") await bounded(values, env, judge, EXCHANGE_MAX_MS);
     else if (what === "file") await file(values, env);
     else process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     return 0;
@@ -135,26 +133,25 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-function withinOf(value: string | undefined): number {
-  return Math.min(/^\d{1,6}$/.test(value ?? "") ? Number(value) : BUDGET_MS, WITHIN_MAX_MS);
-}
-
 /** Time counts from the start of the process. The answer is written at once and whole. */
 async function bounded(
-  budgetMs: number,
   values: Values,
   env: Env,
   work: (scene: Scene, values: Values) => Promise<string>,
+  usualMs?: number,
 ): Promise<void> {
   let log = (_line: string): void => {};
-  const leftMs = Math.max(budgetMs - LEAVING_MS - performance.now(), WORK_MIN_MS);
-  setTimeout(() => {
-    log(`nothing was said: it took longer than ${budgetMs} ms`);
-    process.exit(0);
-  }, leftMs);
   try {
-    const scene = { ...sceneOf(values, env), untilMs: performance.now() + leftMs };
-    ({ log } = scene);
+    const begun = sceneOf(values, env);
+    ({ log } = begun);
+    const within = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
+    const budgetMs = Math.min(within ?? readHarness(begun.config.settings.env).turnMaxMs, WITHIN_MAX_MS);
+    const leftMs = Math.max(budgetMs - LEAVING_MS - performance.now(), WORK_MIN_MS);
+    setTimeout(() => {
+      log(`nothing was said: it took longer than ${budgetMs} ms`);
+      process.exit(0);
+    }, leftMs);
+    const scene = { ...begun, untilMs: performance.now() + leftMs };
     const text = await work(scene, values);
     if (text !== "") process.stdout.write(`${text}\n`);
   } catch (error) {

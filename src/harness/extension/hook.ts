@@ -11,8 +11,8 @@ import { type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
 import type { Exchange } from "../signal/signals.ts";
 
-/** The longest that a turn of an agent waits for the memory. */
-export const TURN_MAX_MS = 1_000;
+/** How long a hook may take to end once its time is over, and how long we wait until it has read what it is handed. */
+const GRACE_MS = 1_000;
 /** The text may arrive after the first turn without being lost. */
 const WAKE_UP_MAX_MS = 15_000;
 /** More than a fenced text can have. */
@@ -23,6 +23,8 @@ export type Hook = {
   argv: readonly string[];
   env: Env;
   agent: string;
+  /** How long a turn of the agent waits for it. */
+  turnMaxMs: number;
   log: (line: string) => void;
   cwd?: string | undefined;
 };
@@ -39,7 +41,8 @@ export function readSettings(env: Env): HarnessSettings {
 }
 
 export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
-  return { argv: settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"], env, agent, log };
+  const argv = settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"];
+  return { argv, env, agent, turnMaxMs: settings.turnMaxMs, log };
 }
 
 export function shimOf(settings: HarnessSettings): readonly string[] {
@@ -75,8 +78,8 @@ const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["
 
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = `${session.harness}/${session.id}`;
-  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(TURN_MAX_MS)];
-  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], TURN_MAX_MS, {
+  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(hook.turnMaxMs)];
+  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], hook.turnMaxMs, {
     prompt,
     cwd: hook.cwd ?? process.cwd(),
   });
@@ -100,7 +103,7 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
     child.once("close", (code) =>
       resolve(code === 0 && text.length <= OUTPUT_MAX_CHARS ? text.replace(/\n$/, "") : ""),
     );
-    const answer = await within(promise, maxMs + TURN_MAX_MS);
+    const answer = await within(promise, maxMs + GRACE_MS);
     if (answer === undefined) child.kill("SIGKILL");
     hook.log(`${what}: ${answer?.length ?? 0} characters`);
     return answer ?? "";
@@ -131,7 +134,7 @@ export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchan
       .end(JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() }), () => resolve());
     child.unref();
     hook.log(`an exchange of ${harness} ${id} is handed over`);
-    await within(promise, TURN_MAX_MS);
+    await within(promise, GRACE_MS);
   } catch (error) {
     hook.log(`an exchange of ${harness} ${id} is not kept: ${String(error)}`);
   }

@@ -15,7 +15,6 @@ import {
   hookOf,
   readSettings,
   type Session,
-  TURN_MAX_MS,
 } from "../extension/hook.ts";
 import { Turns } from "./turns.ts";
 
@@ -116,14 +115,14 @@ export class Memory {
   async wakeUp(id: string): Promise<string> {
     if (!this.#settings.wakeUp || this.#children.has(id)) return "";
     const kept = this.#tell(id, true);
-    const text = kept.isFixed ? await kept.text : ((await within(kept.text, TURN_MAX_MS)) ?? "");
+    const text = kept.isFixed ? await kept.text : ((await within(kept.text, this.#settings.turnMaxMs)) ?? "");
     if (!kept.isFixed) this.#told.set(id, { text: Promise.resolve(text), isFixed: true });
     return text;
   }
 
   /** Waits for what is said beside the last prompt, no longer than a turn may. */
   async asked(id: string): Promise<void> {
-    await within(this.#asked.get(id), TURN_MAX_MS);
+    await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }
 
   /** Files the session; the next prompt may be shown again what the summary drops. */

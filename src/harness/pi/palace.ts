@@ -5,17 +5,7 @@
  */
 import { basename } from "node:path";
 import { within } from "../../platform/within.ts";
-import {
-  askTurn,
-  askWakeUp,
-  debugLog,
-  endTurn,
-  handOver,
-  hookOf,
-  readSettings,
-  shimOf,
-  TURN_MAX_MS,
-} from "../extension/hook.ts";
+import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, readSettings, shimOf } from "../extension/hook.ts";
 import { signalsOf } from "../signal/signals.ts";
 import type { Pi, PiContext, PiEvent, PiMessage } from "./host.ts";
 import { McpServer, type McpTool } from "./mcp-server.ts";
@@ -84,11 +74,11 @@ export default function palace(pi: Pi): void {
     }
     if (isServedByPi(pi, ctx, settings.piDir)) return log("pi connects to the palace itself");
     const serving = serve().catch((error: unknown) => log(`no tools: ${String(error)}`));
-    await within(serving, TURN_MAX_MS);
+    await within(serving, settings.turnMaxMs);
   });
   const wakeUp = async (): Promise<string> => {
     if (due === undefined) return "";
-    const text = await within(due.text, due.isAwaited ? 0 : TURN_MAX_MS);
+    const text = await within(due.text, due.isAwaited ? 0 : settings.turnMaxMs);
     due.isAwaited = true;
     if (text !== undefined) due = undefined;
     return text ?? "";
@@ -99,7 +89,7 @@ export default function palace(pi: Pi): void {
     // pi stores what it is given, so that a session that is resumed still has it.
     const lost = isCompacted ? "said" : "nothing";
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
-    const { scoring = "", context = "" } = (await within(asked, TURN_MAX_MS)) ?? {};
+    const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
     // An answer that comes too late is empty, and says of nothing that it was shown.
     if (told !== "") isCompacted = false;

@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Env } from "../../../src/config/env.ts";
+import { makeToken } from "../../../src/protocol/proof.ts";
 import { assistant, createOpencodeDatabase, said, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -182,16 +183,20 @@ describe("no agent fails", () => {
     }
   });
 
-  test("by a broker that accepts and says nothing", async () => {
+  test("by a broker that accepts and says nothing, for which they wait as long as turn-max-ms says", async () => {
     await using palace = createTestPalace();
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await new Promise((resolve) => silent.once("listening", resolve));
     const address = silent.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    const env = { MEMPALACE_BROKER: `http://127.0.0.1:${port}` };
+    const env = { MEMPALACE_BROKER: `http://127.0.0.1:${port}`, MEMPALACE_TOKEN: makeToken().token };
     const input = JSON.stringify({ hook_event_name: "SessionStart", source: "startup", session_id: "s" });
-    const { code, stdout } = await palace.run("palace", ["hook", "claude-code"], { input, env });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    for (const more of [{}, { MEMPALACE_TURN_MAX_MS: "1500" }]) {
+      const { code, stdout } = await palace.run("palace", ["hook", "claude-code"], { input, env: { ...env, ...more } });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    }
+    const logged = readFileSync(join(palace.config.paths.stateDir, "hook.log"), "utf8");
+    expect(logged.match(/took longer than \d+ ms/g)).toEqual(["took longer than 1000 ms", "took longer than 1500 ms"]);
     silent.close();
   });
 });
