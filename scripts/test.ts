@@ -67,7 +67,7 @@ const STAGES: readonly Stage[] = [
       // Its containers mostly wait to be healthy.
       { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
       // The half without an engine runs everywhere; the other half reports itself why it is skipped.
-      { name: "agents", vitest: ["--project", "agents"] },
+      { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     ],
     [
       {
@@ -85,7 +85,7 @@ const STAGES: readonly Stage[] = [
       { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
       { name: "soak", vitest: ["--project", "soak"] },
       { name: "install", vitest: ["--project", "install"] },
-      { name: "topology", vitest: ["--project", "topology"], missing: stackMissing },
+      { name: "topology", vitest: ["--project", "topology", "--maxWorkers=3"], missing: stackMissing },
     ],
   ],
 ];

@@ -75,7 +75,7 @@ function bentObject(chooser: Chooser, value: object): string {
 type File = { name: string; bytes: Buffer; cut: number };
 
 fuzz<File>("transcript-files", {
-  count: 10_000,
+  count: 3_000,
   generate: (chooser) => {
     const made = chooser.chance(0.5)
       ? transcriptOf(chooser)
@@ -230,7 +230,7 @@ function assertTranscript(session: Session): void {
 }
 
 fuzz<Rows>("opencode-rows", {
-  count: 10_000,
+  count: 5_000,
   generate: (chooser) => {
     const ids = ["m1", "m2", "m3", "__proto__"];
     return {
@@ -264,7 +264,7 @@ fuzz<Rows>("opencode-rows", {
 });
 
 fuzz<string[]>("agent-lines", {
-  count: 10_000,
+  count: 5_000,
   generate: (chooser) =>
     chooser.some(10, () =>
       chooser.chance(0.6)

@@ -1,7 +1,7 @@
 /**
  * Minutes of what a day brings: brokers that are killed and come back, shims that come, write, read and are killed, clients that
  * hang up in the middle of a sentence. At the end nothing has grown, nothing is left behind, and the palace holds each
- * acknowledged write once. `npm run soak`, as many minutes as SOAK_MINUTES says (3).
+ * acknowledged write once. `npm run soak`, as many minutes as SOAK_MINUTES says (2).
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ import { createTestPalace, processesWith, type TestPalace } from "../helpers/pal
 import { seededRandom } from "../helpers/random.ts";
 import { assertWhole, storm } from "../helpers/storm.ts";
 
-const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 3);
+const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
 /** The rest belongs to one broker that lives on: only that one can be seen growing. */
 const STORMY_PART = 0.4;

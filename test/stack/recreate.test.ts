@@ -22,7 +22,7 @@ if (reason !== undefined) console.warn(`recreate left out: ${reason}`);
 
 const MODEL_PORT = 18_080;
 const RUN_MAX_MS = 300_000;
-const FILES_MINED = 800;
+const FILES_MINED = 400;
 const WRITERS = 8;
 /** Acknowledged before something is done to the stack. */
 const FIRST_WRITES = 40;

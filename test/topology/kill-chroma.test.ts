@@ -17,7 +17,7 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
 const OUTBOX_POINTS = ["outbox.before-send", "outbox.after-send", "outbox.after-done"];
-const ROUNDS = 200;
+const ROUNDS = 80;
 const SHIMS = 8;
 /**
  * Of so many rounds one kills Chroma under a broker that sends, then the broker; a later one starts Chroma; two more kill only

@@ -13,7 +13,7 @@ import type { Place, World } from "./world.ts";
 export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
-const STORM_WRITES = 1_200;
+const STORM_WRITES = 800;
 const FAULT_WRITES = 480;
 /** Between two writes of an agent that has written its share while the fault lasts. */
 const SLOW_MS = 250;
@@ -53,7 +53,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   "broker-killed": async (run) => {
     const random = seededRandom(5);
     await storm(run, FAULT_WRITES, async ({ progress }) => {
-      for (let kill = 1; kill <= 5; kill++) {
+      for (let kill = 1; kill <= 3; kill++) {
         await progress(0.1 + random() / 10);
         await run.world.killBroker();
       }
@@ -123,7 +123,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
   },
   restarted: (run) =>
     storm(run, FAULT_WRITES, async ({ progress }) => {
-      for (let restart = 1; restart <= 3; restart++) {
+      for (let restart = 1; restart <= 2; restart++) {
         await progress(0.2);
         await run.world.stopBroker();
         await run.world.startBroker();
