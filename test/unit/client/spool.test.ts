@@ -1,4 +1,6 @@
 /** Writes kept on disk: in order, private, bounded, and unmoved by files that are none of them. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdirSync,
   mkdtempSync,
@@ -15,7 +17,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deliver } from "../../../src/client/delivery.ts";
 import { Spool, type SpooledWrite } from "../../../src/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
-import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../../src/protocol/spec.ts";
+import { IDEMPOTENCY_META, RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../../src/protocol/spec.ts";
 
 let folder: string;
 let spool: Spool;
@@ -235,6 +237,32 @@ test("files that are no spooled writes, or too old to be sent once only, are nev
     ["f.json", "it is no spooled write"],
     ["g.json", "it holds no write"],
   ]);
+});
+
+test("what is sent keeps its other notes and gets the time at which it was written", async () => {
+  const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
+  const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
+  spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
+  const [entry] = spool.entries();
+  const sent: unknown[] = [];
+  await deliver(spool, async (message) => {
+    sent.push((message.params as { _meta: unknown })._meta);
+    return filed(message);
+  });
+  expect(sent).toEqual([{ ...note, [WRITTEN_META]: entry?.atMs }]);
+});
+
+test("a write that another process delivers while the folder is read is not put aside", async () => {
+  mkdirSync(spool.folder, { recursive: true });
+  const [first, second] = ["a.json", "b.json"].map((name) => join(spool.folder, name));
+  // Our read of the first file waits until the other process has removed the second.
+  spawnSync("mkfifo", [first!]);
+  writeFileSync(second!, JSON.stringify({ schema: 1, ...write(2) }));
+  const script = 'exec 3>"$1"; rm "$2"; printf %s "$3" >&3';
+  const other = spawn("sh", ["-c", script, "sh", first!, second!, JSON.stringify({ schema: 1, ...write(1) })]);
+  expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
+  expect(readdirSync(spool.folder)).toEqual(["a.json"]);
+  await once(other, "exit");
 });
 
 /** Files as an outage of many hours leaves them, without syncing each of them. */
