@@ -110,6 +110,12 @@ test("deleting by source only looks unless told otherwise, and takes that source
   expect(reader.drawerCount()).toBe(1);
 });
 
+test("the preview of a source's deletion names five of its places, as MemPalace does", () => {
+  for (let at = 0; at < 6; at++) file(`text ${at}`, { room: `r${at}`, source_file: "/s.md" });
+  const { match_count: count, sample } = write("delete_by_source", { source_file: "/s.md" });
+  expect([count, sample]).toEqual([6, [0, 1, 2, 3, 4].map((at) => ({ wing: "w", room: `r${at}` }))]);
+});
+
 test("a checkpoint files what is not there yet, tells what is wrong item by item, and writes the diary", () => {
   const stored = file("known").drawer_id;
   const item = (content: unknown): object => ({ wing: "w", room: "r", content });

@@ -29,9 +29,13 @@ afterEach(() => {
 });
 
 /** The value, or the error's text. */
-function write(method: string, params: Answer, { key = `k${(clock += 1)}`, findings = {} } = {}): unknown {
+function write(
+  method: string,
+  params: Answer,
+  { key = `k${(clock += 1)}`, findings = {}, isRepeatable = true } = {},
+): unknown {
   const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
-  const call = { key, isRepeatable: true, method, params, peer, requestId: "r", atMs: clock, findings };
+  const call = { key, isRepeatable, method, params, peer, requestId: "r", atMs: clock, findings };
   const [done] = writer.commit([call]).outcomes;
   return done?.outcome.ok === true ? done.outcome.value : done?.outcome.error.message;
 }
@@ -92,6 +96,15 @@ test("a document that is filed or removed meanwhile is not overwritten by parts 
   write("source.remove", { wing: "w", sourceFile: "/f" });
   expect(replace("two", 60)).toMatch(OUT_OF_ORDER);
   expect(texts()).toEqual([]);
+});
+
+test("a removal that finds parts alone is journalled, one that finds nothing is not", () => {
+  const remove = (key: string): unknown =>
+    write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
+  remove("finds nothing");
+  part("one", 0, "a".repeat(60));
+  remove("finds parts");
+  expect(rows("SELECT key FROM journal WHERE method = 'source.remove'")).toEqual(["finds parts"]);
 });
 
 test("what would become too many drawers, or none, leaves the old document and no parts", () => {

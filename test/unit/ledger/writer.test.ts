@@ -116,6 +116,18 @@ test("keys older than the moment are forgotten, younger ones kept", () => {
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
+test("images as large as the bound stay, and one byte less drops those of the oldest write", () => {
+  writer.commit([call("one", { ids: ["a"] })]);
+  writer.commit([call("two", { ids: ["b"] })]);
+  const [size] = read<number>("SELECT sum(octet_length(id) + 64) FROM change");
+  const left = (imagesBytes: number): string[] => {
+    while (writer.prune({ journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes }, 1));
+    return read("SELECT id FROM change ORDER BY journal");
+  };
+  expect(left(size!)).toEqual(["a", "b"]);
+  expect(left(size! - 1)).toEqual(["b"]);
+});
+
 test("a write without a change is journalled only if it may be repeated", () => {
   const nothing = { ids: [] };
   writer.commit([call("may", nothing), { ...call("must not", nothing), isRepeatable: false }]);
