@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookInto } from "../../../src/backup/look.ts";
@@ -74,6 +75,17 @@ test("a flipped bit is found wherever it is: headers, manifest, files, padding, 
   }
   expect(at.size).toBeGreaterThan(500);
   expect(unnoticed).toEqual([]);
+});
+
+test("a single byte behind its end is refused, in the last piece or in one of its own", async () => {
+  const more = Buffer.from("x");
+  for (const given of [[Buffer.concat([archive, more])], [archive, more]]) {
+    const into = join(folder, "into");
+    mkdirSync(into);
+    const unpacked = unpackArchive(Readable.from(given), { folder: into, bytesMax: archive.length + 1 });
+    await expect(unpacked).rejects.toThrow(/something behind its end/);
+    rmSync(into, { recursive: true });
+  }
 });
 
 test("a flipped bit of an encrypted backup is found, and so is another passphrase", async () => {

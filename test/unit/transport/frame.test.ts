@@ -29,6 +29,12 @@ test("a line that is too long is returned once, with its head and tail, and the 
   ]);
 });
 
+test("a line as long as the bound is read, and one byte more is too long", () => {
+  const splitter = new FrameSplitter(8);
+  expect(splitter.push(Buffer.from("12345678\n"))).toEqual([{ bytes: Buffer.from("12345678") }]);
+  expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
+});
+
 test("a line that never ends is returned at the second bound", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
