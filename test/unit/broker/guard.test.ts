@@ -123,6 +123,15 @@ test("a proof is admitted once, with the nonce of its own connection and the rig
   expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
 });
 
+test("a request that asks for a nonce and then proves nothing is refused, whatever its header is", () => {
+  const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
+  for (const authorization of ["Palace nonsense", undefined]) {
+    guard.challenge(request);
+    request.headers = { host: "palace.example", ...(authorization !== undefined && { authorization }) };
+    expect(guard.admit(request, "/rpc")).toMatchObject({ ok: false, status: 401 });
+  }
+});
+
 test("an address that other machines can reach needs a token, the loopback does not", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);

@@ -39,6 +39,13 @@ test("it asks some dozens of times for words that the palace has, and then no mo
   expect(asked.length).toBeLessThan(100);
 });
 
+test("each of many texts is asked for once, by words of its second half: texts often begin alike", async () => {
+  const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
+  start({ texts: () => texts });
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(asked.toSorted()).toEqual(texts.map((_, at) => `w${at} `.repeat(9).trim()).toSorted());
+});
+
 test("it waits for a broker that has work, and not for ever", async () => {
   let isBusy = true;
   start({ isBusy: () => isBusy });
