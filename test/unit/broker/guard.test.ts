@@ -123,7 +123,7 @@ test("a proof is admitted once, with the nonce of its own connection and the rig
   expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
 });
 
-test("a request that asks for a nonce and then proves nothing is refused, whatever its header is", () => {
+test("a request without a readable proof is refused, also after a nonce was given", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   for (const authorization of ["Palace nonsense", undefined]) {
     guard.challenge(request);

@@ -98,7 +98,7 @@ test("a document that is filed or removed meanwhile is not overwritten by parts 
   expect(texts()).toEqual([]);
 });
 
-test("a removal that finds parts alone is journalled, one that finds nothing is not", () => {
+test("the journal has a removal that finds parts alone, and skips one of a source that is not there", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");
