@@ -1,0 +1,52 @@
+/** The handshake that the broker answers in front of MemPalace's own server, and whom it answers. */
+import { expect, test } from "vitest";
+import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
+import { RequestQueue } from "../../../src/broker/child/request-queue.ts";
+import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
+import { ToolBook } from "../../../src/broker/child/tools.ts";
+import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
+import type { Peer } from "../../../src/broker/peer.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
+import type { StatusReport } from "../../../src/protocol/spec.ts";
+
+const CHILD_PID = 4711;
+const SPOKEN = "2025-06-18";
+
+/** Asks for the handshake, which the child is not asked again. */
+async function initialize(protocolVersion?: string, pid = 1, childPid: number | undefined = CHILD_PID) {
+  const { dispatch } = new ChildDispatch({
+    queue: new RequestQueue({} as Supervisor, 1_000),
+    tools: new ToolBook(),
+    introduced: () => ({
+      ...{ protocolVersion: SPOKEN, capabilities: {}, serverInfo: { name: "mempalace" }, tools: [] },
+      instructions: undefined,
+    }),
+    childPid: () => childPid,
+    metrics: new Metrics(),
+    log: SILENT_LOG,
+    status: () => ({}) as StatusReport,
+    stop: () => {},
+  });
+  const peer: Peer = { id: 1, agent: "a", door: "unix", role: "admin", uid: 0, pid, tools: "full" };
+  return dispatch(peer, { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion } }, 1, undefined);
+}
+
+test.each([
+  ["an older revision", "2025-03-26", "2025-03-26"],
+  ["the child's own", SPOKEN, SPOKEN],
+  ["a newer revision", "2025-11-25", SPOKEN],
+  ["an unknown revision", "2025-01-01", SPOKEN],
+  ["no revision", undefined, "2024-11-05"],
+])("a client that asks for %s gets one that it and the child speak", async (_what, asked, got) => {
+  expect(await initialize(asked)).toMatchObject({ result: { protocolVersion: got } });
+});
+
+test("a child that is a client of this very broker is refused, and told which command to name", async () => {
+  expect(await initialize(SPOKEN, CHILD_PID)).toMatchObject({
+    error: { message: "the engine's command is a client of this very broker", data: { code: "CONFIG_BAD_VALUE" } },
+  });
+});
+
+test("a client whose process nobody knows is not taken for the child", async () => {
+  expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
+});
