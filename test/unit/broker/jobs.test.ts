@@ -1,6 +1,7 @@
 /** Long work that does not answer: who asks for the list of jobs, and the broker's end, wait for it for a while only. */
 import { expect, test } from "vitest";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
+import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/platform/log.ts";
 
 test("a job whose thread is deaf holds up neither the list of jobs nor the broker's end", async () => {
@@ -27,4 +28,14 @@ test("a job that ends in time is waited for", async () => {
   }));
   await jobs.close();
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
+});
+
+test.each([5, false, { path: "/chroma" }])("an export whose chroma is %j is refused: it must be a path", (chroma) => {
+  const asked = { kind: "export", dir: "/out", chroma };
+  expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);
+});
+
+test.each(["/bin/chroma", null])("an export whose chroma is %j keeps it", (chroma) => {
+  const asked = { kind: "export", dir: "/out", chroma };
+  expect(readJobRequest(asked, { door: "unix" })).toEqual({ ...asked, partial: false });
 });
