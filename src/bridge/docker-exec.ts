@@ -17,6 +17,8 @@ const GATES = {
   owner: { options: [], command: ["palace", "gate", "owner"] },
 } as const;
 
+/** The hint for a container that does not exist: `palace devbox down` removes it, and `palace devbox up` makes it again. */
+export const NO_CONTAINER_HINT = "palace devbox up (or, if there is no such stack any more: palace bridge remove)";
 /** Said by a palace that has no owner's gate. */
 const NOT_YET = "palace gate owner is not a command";
 const STDERR_KEPT_CHARS = 500;
@@ -89,11 +91,7 @@ function refused(container: string, why: string): PalaceError {
     );
   if (/is not running$/.test(why))
     return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
-  return new PalaceError(
-    "TRANSPORT_REFUSED",
-    `no way into the container ${container}: ${why}`,
-    "palace devbox up (or, if there is no such stack any more: palace bridge remove)",
-  );
+  return new PalaceError("TRANSPORT_REFUSED", `no way into the container ${container}: ${why}`, NO_CONTAINER_HINT);
 }
 
 function reasonIn(said: string): string {

@@ -6,6 +6,7 @@
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { NO_CONTAINER_HINT } from "../../bridge/docker-exec.ts";
 import { openOwnerWay } from "../../bridge/owner-way.ts";
 import { readSettings } from "../../bridge/settings.ts";
 import { ensureBroker } from "../../client/start.ts";
@@ -43,15 +44,16 @@ export async function asOwner<C extends { config: Config }, Result>(
 }
 
 /** Runs one command of `docker` that answers with a line. Errors: STORE_UNAVAILABLE with what docker said. */
-export async function askDocker({ options }: BrokerBox, args: readonly string[]): Promise<string> {
+export async function askDocker({ container, options }: BrokerBox, args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)("docker", [...options, ...args])).stdout.trim();
   } catch (error) {
     const { stderr = "", message } = error as { stderr?: string; message: string };
     const said = stderr.trim().split("\n").at(-1) || message;
-    throw new PalaceError("STORE_UNAVAILABLE", `docker ${args[0] ?? ""} failed: ${said}`, "docker ps --all", {
-      cause: error,
-    });
+    const isMissing = /no such (?:object|container)/i.test(said);
+    const why = isMissing ? `there is no container ${container}` : `docker ${args[0] ?? ""} failed: ${said}`;
+    const hint = isMissing ? NO_CONTAINER_HINT : "docker ps --all";
+    throw new PalaceError("STORE_UNAVAILABLE", why, hint, { cause: error });
   }
 }
 

@@ -1,7 +1,9 @@
 /** Commands in a place whose broker runs elsewhere and is down: they say so at once, and a write is kept as an agent's is. */
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { writeSettings } from "../../../src/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /** Longest time of a command that finds no broker, beyond `STARTS_MAX` starts of one that needs none, ms. */
@@ -72,3 +74,23 @@ test.runIf(isRoot)("where the palace can only be read and its broker is down, a 
   await expectAtOnce(palace, undefined, 7);
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
 });
+
+// `palace devbox down` removes the containers. A script stands for docker, with the sentence of the real one's `inspect`.
+test.each(["start", "restart", "stop"])(
+  "palace %s of a stack that was taken down says what brings it up again",
+  async (verb) => {
+    await using palace = createTestPalace();
+    const bin = join(palace.home, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "docker"), "#!/bin/sh\necho 'Error: No such object: box-broker-1' >&2\nexit 1\n");
+    chmodSync(join(bin, "docker"), 0o755);
+    const where = { target: "docker:box-broker-1", host: "box-broker-1", port: 0, user: "", hostKey: "" };
+    writeSettings(palace.config.paths, { schema: 1, ...where, kind: "docker" });
+    const { code, stderr } = await palace.run("palace", [verb], {
+      env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` },
+    });
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toContain("there is no container box-broker-1");
+    expect(stderr).toContain("palace devbox up");
+  },
+);
