@@ -134,14 +134,20 @@ async function output({ root, env }: Place, ...args: string[]): Promise<string> 
         "this docker has no compose plugin",
         "install docker compose, 2.24 or newer",
       );
-    const [line = String(error)] = stderr.trim().split("\n").slice(-1);
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      `compose does not take the stack's settings: ${line}`,
-      `look into ${join(root, ".env")}`,
-      { cause: error },
-    );
+    throw refusedSettings(stderr.trim() === "" ? String(error) : stderr, root, error);
   }
+}
+
+/** Makes the error for settings that compose refuses. Compose names the file and the line that it could not read, if any. */
+export function refusedSettings(said: string, root: string, cause?: unknown): PalaceError {
+  const [line = ""] = said.trim().split("\n").slice(-1);
+  const [, file = join(root, ".env"), number] = /failed to read (.+?): (?:line (\d+))?/.exec(line) ?? [];
+  return new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `compose does not take the stack's settings: ${line}`,
+    `look into ${file}${number === undefined ? "" : `, line ${number}`}`,
+    { cause },
+  );
 }
 
 export function noDocker(cause: unknown): PalaceError {

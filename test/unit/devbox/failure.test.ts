@@ -1,5 +1,6 @@
 /** The hint after a failed compose comes from its last error. The outputs are those of compose 2.26, shortened. */
 import { expect, test } from "vitest";
+import { refusedSettings } from "../../../src/devbox/compose.ts";
 import { composeFailed, lastError } from "../../../src/devbox/failure.ts";
 
 const place = { root: "/stack", env: {} };
@@ -68,4 +69,18 @@ test("on a terminal, where compose has shown its error, the user is sent to the 
   expect(composeFailed("the stack did not end", "", place).message).toBe(
     "the stack did not end; the lines above say why",
   );
+});
+
+test.each([
+  [
+    'failed to read /a b/.env.devbox: line 3: unexpected character "!" in variable name "KEY!=1"',
+    "/a b/.env.devbox, line 3",
+  ],
+  ["failed to read /stack/.env: line 12: unterminated quoted value 'x", "/stack/.env, line 12"],
+  ["failed to read /stack/.env.devbox: unterminated quoted value 'x", "/stack/.env.devbox"],
+  ['time="1" level=warning msg="old"\ninvalid project name', "/stack/.env"],
+])("settings that compose refuses are looked for in the file and line that it names: %s", (said, where) => {
+  const error = refusedSettings(said, place.root);
+  expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", hint: `look into ${where}` });
+  expect(error.message).toContain(said.split("\n").at(-1));
 });
