@@ -14,7 +14,8 @@ import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import { type Joined, joinStack } from "../src/bin/docker/one-memory.ts";
 import { type Proof, provePalace } from "../src/bin/proof/proof.ts";
 import { askSearch, describeSearch, type SearchHere } from "../src/bin/proof/search-here.ts";
-import { loadConfig } from "../src/config/config.ts";
+import { readSettings } from "../src/bridge/settings.ts";
+import { type Config, loadConfig } from "../src/config/config.ts";
 import { composeCommand } from "../src/devbox/compose.ts";
 import { brokerContainer, upStack } from "../src/devbox/up.ts";
 
@@ -112,11 +113,23 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
   const failure = await execute([...built("mempalace-broker.js"), "--ensure"], options);
   if (failure !== undefined) {
     options.log(failure);
-    throw new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
+    throw nativeFailed(loadConfig(options.env));
   }
   // The agents' entry itself, which notes here how it starts at once from now on.
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
+}
+
+/** Makes the error for a broker that did not start here. With a bridge, this machine uses the broker at its end. */
+export function nativeFailed(config: Config): PalaceError {
+  const bridge = config.endpoint === undefined ? readSettings(config.paths) : undefined;
+  if (bridge === undefined)
+    return new PalaceError("BROKER_START_FAILED", "the broker did not start", "./scripts/palace logs");
+  return new PalaceError(
+    "BROKER_START_FAILED",
+    `this machine has a bridge to ${bridge.target}, and the broker there did not start or cannot be reached`,
+    "to run the broker on this machine: ./scripts/palace bridge remove, then ./scripts/up --native",
+  );
 }
 
 function built(name: string): string[] {
