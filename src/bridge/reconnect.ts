@@ -33,7 +33,7 @@ export function connectSsh(
     let refusedHost = false;
     const fail = (error: Error & { level?: string }): void => {
       client.destroy();
-      reject(asPalaceError(error, `${user}@${host}:${port}`, refusedHost));
+      reject(asPalaceError(error, { host, port, user }, refusedHost));
     };
     client
       .once("ready", () => {
@@ -60,7 +60,12 @@ export function connectSsh(
   });
 }
 
-function asPalaceError(error: Error & { level?: string }, where: string, refusedHost: boolean): PalaceError {
+function asPalaceError(
+  error: NodeJS.ErrnoException & { level?: string },
+  { host, port, user }: Target,
+  refusedHost: boolean,
+): PalaceError {
+  const where = `${user}@${host}:${port}`;
   if (refusedHost)
     return new PalaceError(
       "BROKER_DENIED",
@@ -73,9 +78,12 @@ function asPalaceError(error: Error & { level?: string }, where: string, refused
       cause: error,
     });
   const code = error.level === "client-timeout" ? "TRANSPORT_TIMEOUT" : "TRANSPORT_REFUSED";
-  return new PalaceError(code, `${where} cannot be reached: ${error.message}`, "palace bridge status", {
-    cause: error,
-  });
+  const isUnknown = ["ENOTFOUND", "EAI_AGAIN"].includes(error.code ?? "");
+  const ssh = `ssh ${port === 22 ? "" : `-p ${port} `}${user}@${host}`;
+  const hint = isUnknown
+    ? "check the host's name, then: palace bridge setup USER@HOST"
+    : `see what your own ssh says: ${ssh}`;
+  return new PalaceError(code, `${where} cannot be reached: ${error.message}`, hint, { cause: error });
 }
 
 export class BridgeConnection extends EventEmitter<ConnectionEvents> {

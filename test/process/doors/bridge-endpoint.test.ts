@@ -43,6 +43,19 @@ describe("MEMPALACE_BROKER=ssh://", () => {
   });
 });
 
+// A label of 64 characters is refused without a question to the network.
+test.each([
+  [`me@${"x".repeat(64)}.test`, /check the host's name, then: .*palace bridge setup USER@HOST/],
+  ["me@127.0.0.1", /see what your own ssh says: ssh -p 1 me@127\.0\.0\.1/],
+])("setting a bridge up to %s, which cannot be reached, says what helps", async (host, hint) => {
+  await using box = createTestPalace();
+  const { code, stderr } = await box.run("palace", ["bridge", "setup", host, "--port", "1"]);
+  expect(code, stderr).toBeGreaterThan(0);
+  expect(stderr).toContain("cannot be reached");
+  expect(stderr).toMatch(hint);
+  expect(stderr).not.toContain("palace bridge status");
+});
+
 describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
   test("goes to exactly that host, over restarts of its broker", async () => {
     await using all = await pair();
