@@ -34,7 +34,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   forget takes a memory out, and prints the command that brings it back. \`palace forget ID\` erases it for good
   ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
   books  their titles, files and chunks
-  remove takes a book out
+  remove takes a book out, and prints the command that brings it back
   import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
          is new. What was scored or changed here stays as it is here. The graphs are kept for the way back.
          --profile: into that profile of Roampal's profiles.json, without graphs; name its folder, too
@@ -291,11 +291,13 @@ async function books({ client, out }: Asked): Promise<number> {
   return 0;
 }
 
-async function remove({ client, first: title, out }: Asked): Promise<number> {
+async function remove({ client, config, first: title, out }: Asked): Promise<number> {
+  const sinceMs = Date.now();
   const { removed } = await client.call("book.remove", { title });
   if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
-  if (out.isJson) out.document({ title, removed });
-  else out.text(`${title}: ${removed} chunks removed; palace history undo takes that back`);
+  const undo = out.spelled(undoCommand(config.agentName ?? PERSON, sinceMs, Date.now()));
+  if (out.isJson) out.document({ title, removed, undo });
+  else out.text(`${title}: ${removed} chunks removed\nto bring it back: ${undo}`);
   return 0;
 }
 

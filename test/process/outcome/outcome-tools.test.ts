@@ -355,11 +355,19 @@ test("a book is ingested, found, listed, removed as a whole, and ingested again"
   expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks\t.*handbook\.md$/m);
   // A book is asked for, and never shown unasked.
   expect(await ask(agent, "get_context_insights", { query: "bassoon of part 150" })).toContain("Nothing is known");
-  expect((await run("remove", "handbook")).stdout).toContain("handbook: 12 chunks removed");
+  const gone = (await run("remove", "handbook")).stdout;
+  expect(gone).toContain("handbook: 12 chunks removed");
   expect(await ask(agent, "search_memory", { query: "bassoon" })).toContain("No results found");
   expect(await run("remove", "handbook")).toMatchObject({
     stderr: expect.stringContaining("no book handbook") as string,
   });
+  const [, words = ""] = /palace (history undo .*)/.exec(gone) ?? [];
+  const undone = await palace.run(
+    "palace",
+    [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = ""]) => quoted ?? word),
+  );
+  expect(undone, undone.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("0 reverted; 0 refused") as string });
+  expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks/m);
   expect((await run("ingest", file, "--title", "Second")).stdout).toBe("Second: 12 chunks\n");
   writeFileSync(join(palace.home, "x.bin"), Buffer.from([0xff, 0xfe, 0x00]));
   expect(await run("ingest", join(palace.home, "x.bin"))).toMatchObject({
