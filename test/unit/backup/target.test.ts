@@ -13,8 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeBackup } from "../../../src/backup/make.ts";
+import { Gitignore } from "../../../src/platform/gitignore.ts";
 import type { SnapshotSource } from "../../../src/backup/snapshot.ts";
 import { assertTarget } from "../../../src/backup/target.ts";
+import { ROOT } from "../../../scripts/main.ts";
 import { backupName } from "../../../src/backup/name.ts";
 import { Steps } from "../../../src/platform/steps.ts";
 import { tarHeader } from "../../../src/backup/tar.ts";
@@ -72,3 +74,11 @@ test("a backup to a file of somebody else ends before it begins, and leaves that
 test("a folder of backups may be the home itself, for their own names", () => {
   assertTarget({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
 });
+
+test.each([false, true])(
+  "git does not add a backup that was written into this clone (encrypted: %s)",
+  (isEncrypted) => {
+    const rules = new Gitignore(readFileSync(join(ROOT, ".gitignore"), "utf8"));
+    expect(rules.test(backupName("0123abcd", new Date(), isEncrypted))).toMatchObject({ ignored: true });
+  },
+);
