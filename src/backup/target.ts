@@ -2,6 +2,7 @@
 import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { realPath } from "../platform/real-path.ts";
+import { quoted } from "../platform/shell-word.ts";
 import { PalaceError } from "../protocol/errors.ts";
 import { MANIFEST } from "./manifest.ts";
 import { isBackupName } from "./name.ts";
@@ -15,11 +16,11 @@ export function assertTarget(
   { file, replace }: BackupTarget,
   { home, palaceDir }: { home: string; palaceDir: string },
 ): void {
-  const refuse = (why: string): PalaceError =>
-    new PalaceError("CONFIG_USAGE", `${file} ${why}`, "name another: palace backup FILE");
+  const refuse = (why: string, hint = "name another: palace backup FILE"): PalaceError =>
+    new PalaceError("CONFIG_USAGE", `${file} ${why}`, hint);
   if (file.includes("\0")) throw refuse("is no path");
   if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw refuse("lies in a folder that is not there");
+    throw refuse("is in a folder that does not exist", `mkdir -p ${quoted(dirname(file))}`);
   const folder = realpathSync(dirname(file));
   const isAmongOwn = [home, palaceDir].some((own) => (realPath(own) ?? own) === folder);
   if (isAmongOwn && !isBackupName(basename(file))) throw refuse("would stand among the palace's own files");

@@ -16,6 +16,11 @@ export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): st
   return ahead.length === 0 && isLate(made.at(-1), schedule, nowMs) ? schedule.dir : undefined;
 }
 
+/** The folder of the setting backup-dir, if the broker was started without it and makes no backups there by itself. */
+export function unknownFolder({ paths, backup: { dir } }: Config): string | undefined {
+  return readList(paths.home).schedule?.dir === dir ? undefined : dir;
+}
+
 function isLate(last: OwnBackup | undefined, { hours }: Schedule, nowMs: number): boolean {
   return last === undefined || nowMs - last.madeAtMs > hours * HOUR_MS * LATE_FACTOR;
 }

@@ -2,8 +2,11 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../backup/name.ts";
+import { isBridged } from "../../client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../protocol/errors.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
+import { unknownFolder } from "../report/backup-health.ts";
 import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
@@ -46,9 +49,19 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
     if (made === undefined) return reportCancelled(out);
     if (out.isJson) out.document({ ...made });
     else print(made, isPipe, out);
+    const unknown = args[0] === undefined && isOwnBroker(config) ? unknownFolder(config) : undefined;
+    if (unknown !== undefined)
+      out.notice(
+        out.spelled(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`),
+      );
     return 0;
   },
 });
+
+/** True if the broker has this machine's settings. */
+function isOwnBroker(config: Config): boolean {
+  return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
+}
 
 function goalOf({ paths, backup }: Config, given: string | undefined, isEncrypted: boolean): string {
   const path = resolve(given ?? backup.dir ?? ".");

@@ -114,8 +114,10 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
   if (key === "listen" && lacksToken(config, value))
     out.notice(`The door stays shut until there is a token: ${out.spelled("palace bridge token add NAME")}`);
-  if ((kind === "folder" || kind === "file") && !existsSync(String(value)))
-    out.notice(`There is nothing at ${String(value)} yet.`);
+  if ((kind === "folder" || kind === "file") && !existsSync(String(value))) {
+    const make = key === "backup-dir" ? ` To make the folder: mkdir -p ${quoted(String(value))}` : "";
+    out.notice(`There is nothing at ${String(value)} yet.${make}`);
+  }
 }
 
 /** True for a door that other machines can reach, while nobody holds a token. */

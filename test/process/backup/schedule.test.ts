@@ -75,6 +75,25 @@ it("forget names the backups that still hold a text, and makes them anew when to
   expect((await palace.run("palace", ["verify", file])).code).toBe(0);
 });
 
+it("setting a folder for backups that does not exist says how to make it, and a backup there says that the broker needs a restart", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const dir = join(palace.home, "two", "levels");
+  const set = await palace.run("palace", ["config", "set", "backup-dir", dir]);
+  expect(set.stdout).toContain("palace restart");
+  expect(set.stderr).toContain(`mkdir -p ${dir}`);
+  expect((await palace.run("palace", ["backup"])).stderr).toContain(`mkdir -p ${dir}`);
+  mkdirSync(dir, { recursive: true });
+  const made = await palace.run("palace", ["backup"]);
+  expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(/by itself.*palace restart/) as string });
+  expect(made.stdout).toContain(join(dir, seenNow(dir)[0] ?? "nothing"));
+  expect((await palace.run("palace", ["restart"])).code).toBe(0);
+  const later = await palace.run("palace", ["backup"]);
+  expect(later.code, later.stderr).toBe(0);
+  expect(later.stderr).not.toContain("palace restart");
+  expect((await palace.run("palace", ["stop"])).code).toBe(0);
+});
+
 function seenNow(dir: string): string[] {
   return existsSync(dir)
     ? readdirSync(dir)
