@@ -17,8 +17,8 @@ type Rooms = Readonly<Record<string, number>>;
 export const verb = defineVerb({
   usage: `palace ls [WING[/ROOM]] [--recent] [--limit N] [--page N]
 
-Lists what the palace holds: its wings with their numbers of drawers, the rooms of one wing, or the drawers of one room, the newest
-first. \`palace show ID\` prints one.
+Lists what the palace holds: its wings (projects or persons) with their numbers of drawers (stored texts), the rooms (topics) of one
+wing, or the drawers of one room, the newest first. \`palace show ID\` prints one.
 
   --recent    list the newest drawers of the whole palace, or of WING
   --limit N   list N drawers (${LIMIT}, at most ${LIMIT_MAX})

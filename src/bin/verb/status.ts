@@ -24,7 +24,8 @@ const EXIT_NOT_RUNNING = 3;
 export const verb = defineVerb({
   usage: `palace status
 
-Shows the running broker, its queue, the search and the palace. Starts nothing; exit code 3 when no broker is running.`,
+Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
+Starts nothing; exit code 3 when no broker is running.`,
   options: {},
   args: [0, 0],
   run: async (call) => {
