@@ -47,6 +47,13 @@ test("without Node and npm a launcher says what to install, and keeps stdout cle
   expect(stderr).toContain("hint: install Node 24");
 });
 
+test("the help of scripts/test needs no Node, and is the one of scripts/test.ts", () => {
+  symlinkSync(execaSync("sh", ["-c", "command -v cat"]).stdout, join(folder, "cat"));
+  const { exitCode, stdout, stderr } = launch("test", ["quick", "--help"], folder);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toBe(execaSync(process.execPath, [join(ROOT, "scripts/test.ts"), "--help"]).stdout);
+});
+
 test("an unknown option is an error with the next command", () => {
   const { exitCode, stderr } = launch("up", ["--sideways"], withNode);
   expect(exitCode).toBe(2);
