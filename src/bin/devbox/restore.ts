@@ -1,5 +1,6 @@
 /** `palace devbox restore`: a copy takes the place of the stack's memory, and of its home if the copy has one. */
 import { resolve } from "node:path";
+import type { Counts } from "../../devbox/counts.ts";
 import { openCopy, restoreStack } from "../../devbox/restore.ts";
 import { devboxStatus } from "../../devbox/status.ts";
 import { openStack } from "../../devbox/up.ts";
@@ -20,10 +21,10 @@ export function restore(call: DevboxCall): Promise<number> {
       const opened = await openStack(place);
       const copy = await openCopy(resolve(path), place.cacheDir);
       const { memory } = await devboxStatus(place, config.paths.stateDir);
-      if (memory === null || memory.drawers > 0) {
-        const now = memory === null ? "a memory that cannot be counted" : plural(memory.drawers, "drawer");
+      const now = describeReplaced(memory);
+      if (now !== undefined) {
         out.notice(
-          `The stack ${opened.stack.project} has ${now}. A copy with ${plural(copy.drawers, "drawer")} takes their place; they stay beside it.`,
+          `The stack ${opened.stack.project} has ${now}. A copy with ${plural(copy.drawers, "drawer")} and ${plural(copy.facts, "fact")} takes their place; they stay beside it.`,
         );
         await assertNamed(opened.stack.project, values.yes, (name) => `palace devbox restore ${path} --yes ${name}`);
       }
@@ -38,4 +39,11 @@ export function restore(call: DevboxCall): Promise<number> {
       return 0;
     },
   );
+}
+
+/** Says what a restore puts aside, which the user has to confirm. Undefined for an empty memory, as in a new stack. */
+export function describeReplaced(memory: Pick<Counts, "drawers" | "facts"> | null): string | undefined {
+  if (memory === null) return "a memory that cannot be counted";
+  const { drawers, facts } = memory;
+  return drawers + facts === 0 ? undefined : `${plural(drawers, "drawer")} and ${plural(facts, "fact")}`;
 }

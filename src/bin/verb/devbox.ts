@@ -32,7 +32,7 @@ down --volumes erases them. Plain docker compose works beside it.
   down      ends and removes the containers. --volumes erases memory and home too, after a copy (--no-backup: without) and once the
             project's name was typed (--yes PROJECT: here)
   restore   puts a copy into the stack: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
-            The memory that is there stays beside it. If it has drawers, you type the project's name first (--yes PROJECT)`;
+            The memory that is there stays beside it. If it has drawers or facts, you type the project's name first (--yes PROJECT)`;
 
 export const verb = defineVerb({
   usage: USAGE,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
+import { describeReplaced } from "../../../src/bin/devbox/restore.ts";
 import { assertCertificates, atWhat, composeCommand } from "../../../src/devbox/compose.ts";
 import { countsDiffer } from "../../../src/devbox/counts.ts";
 import { addressOptions } from "../../../src/devbox/engine.ts";
@@ -22,6 +23,13 @@ test("a memory differs by one drawer, one text, or a journal that ends earlier; 
   expect(countsDiffer(counts, { ...counts, digest: "e" })).toContain("texts");
   expect(countsDiffer(counts, { ...counts, seq: 4 })).toContain("ends at write 4");
   expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
+});
+
+test("a restore asks before it replaces drawers, facts or a memory that nobody could count, and not in a new stack", () => {
+  expect(describeReplaced({ drawers: 0, facts: 0 })).toBeUndefined();
+  expect(describeReplaced({ drawers: 1, facts: 0 })).toBe("1 drawer and 0 facts");
+  expect(describeReplaced({ drawers: 0, facts: 2 })).toBe("0 drawers and 2 facts");
+  expect(describeReplaced(null)).toContain("cannot be counted");
 });
 
 test("a home differs by what is gone or other, not by what came and what palace install makes anew", () => {
