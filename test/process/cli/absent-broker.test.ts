@@ -75,7 +75,7 @@ test.runIf(isRoot)("where the palace can only be read and its broker is down, a 
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(1);
 });
 
-// `palace devbox down` removes the containers. A script stands for docker, with the sentence of the real one's `inspect`.
+// `palace devbox down` removes the containers. This docker is a script that fails as `docker inspect` fails then.
 test.each(["start", "restart", "stop"])(
   "palace %s of a stack that was taken down says what brings it up again",
   async (verb) => {

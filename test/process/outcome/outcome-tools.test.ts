@@ -366,7 +366,10 @@ test("a book is ingested, found, listed, removed as a whole, and ingested again"
     "palace",
     [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = ""]) => quoted ?? word),
   );
-  expect(undone, undone.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("0 reverted; 0 refused") as string });
+  expect(undone, undone.stderr).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("0 reverted; 0 refused") as string,
+  });
   expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks/m);
   expect((await run("ingest", file, "--title", "Second")).stdout).toBe("Second: 12 chunks\n");
   writeFileSync(join(palace.home, "x.bin"), Buffer.from([0xff, 0xfe, 0x00]));
