@@ -30,10 +30,9 @@ type Suite = Readonly<{
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
-/** Suites that run one after the other. */
-type Lane = readonly Suite[];
-/** Lanes that run at the same time: their tests measure nothing by the clock. */
-type Stage = readonly Lane[];
+/** Suites of which two run at the same time, in this order: their tests measure nothing by the clock. */
+type Stage = readonly Suite[];
+const AT_ONCE = 2;
 
 /** Linux has it; a container's is small. */
 const MEMORY = "/dev/shm";
@@ -44,52 +43,42 @@ const unit: Suite = { name: "unit", vitest: ["--project", "unit"], inMemory: tru
 const contract: Suite = { name: "contract", vitest: ["--project", "contract"], inMemory: true };
 /** Runs while one works: no build, no containers, and only the process tests that find many faults in little time. */
 const QUICK: Stage = [
-  [unit, contract],
-  [
-    {
-      name: "process",
-      vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)],
-      inMemory: true,
-    },
-  ],
+  { name: "process", vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)], inMemory: true },
+  unit,
+  contract,
 ];
 
 /**
- * The suites that wait most (for locks, pauses and containers) run beside those that compute, and both lanes last about as long,
- * so that no core is idle for long.
+ * The longest is first, and the short ones are last, so that no core is idle at the end. The suites with containers mostly wait, so
+ * they get one worker more than there are cores.
  */
 const STAGES: readonly Stage[] = [
-  [[build]],
+  [build],
   [
-    [
-      // Its processes mostly wait for each other, so it gets one worker more than there are cores.
-      { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
-      // Its containers mostly wait to be healthy.
-      { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
-      // The half without an engine runs everywhere; the other half reports itself why it is skipped.
-      { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
-    ],
-    [
-      {
-        name: "check",
-        commands: {
-          types: "npm run --silent check:types",
-          lint: "oxlint src test scripts",
-          format: "oxfmt --check src test scripts",
-        },
+    // Its processes mostly wait for each other.
+    { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
+    {
+      name: "check",
+      commands: {
+        types: "npm run --silent check:types",
+        lint: "oxlint src test scripts",
+        format: "oxfmt --check src test scripts",
       },
-      unit,
-      contract,
-      { name: "simulation", vitest: ["--project", "simulation"], inMemory: true },
-      { name: "differential", vitest: ["--project", "differential"], inMemory: true },
-      { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
-      { name: "soak", vitest: ["--project", "soak"] },
-      { name: "install", vitest: ["--project", "install"] },
-      { name: "topology", vitest: ["--project", "topology", "--maxWorkers=3"], missing: stackMissing },
-    ],
+    },
+    unit,
+    contract,
+    { name: "simulation", vitest: ["--project", "simulation"], inMemory: true },
+    { name: "differential", vitest: ["--project", "differential"], inMemory: true },
+    { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
+    { name: "topology", vitest: ["--project", "topology", "--maxWorkers=3"], missing: stackMissing },
+    { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
+    // The half without an engine runs everywhere; the other half reports itself why it is skipped.
+    { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
+    { name: "install", vitest: ["--project", "install"] },
+    { name: "soak", vitest: ["--project", "soak"] },
   ],
 ];
-const SUITES = STAGES.flat(2);
+const SUITES = STAGES.flat();
 
 /** Also programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
 function stackMissing({ env }: RunOptions): string | undefined {
@@ -119,14 +108,15 @@ export async function run(options: RunOptions): Promise<number> {
   for (const stage of chosen(argv.filter((argument) => argument !== "--all"))) {
     // The tests start the files that this very run has built, as users do; otherwise they run the sources.
     const env = { ...options.env, ...(isBuilt && { PALACE_TEST_BUILT: "1" }) };
-    const lanes = stage.map(async (lane) => {
-      for (const suite of lane) {
+    const left = [...stage];
+    const lane = async (): Promise<void> => {
+      for (let suite = left.shift(); suite !== undefined; suite = left.shift()) {
         signal.throwIfAborted();
         results.push(await runWhole(suite, { ...options, env }, strict));
       }
-    });
-    await Promise.all(lanes);
-    isBuilt ||= stage.flat().includes(build);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    isBuilt ||= stage.includes(build);
   }
   const { passed, failed, leftOut, failures } = total(results);
   if (leftOut.length > 0) print(`left out:`);
@@ -144,11 +134,11 @@ function chosen(argv: readonly string[]): readonly Stage[] {
   if (argv.length === 0) return STAGES;
   const names = ["quick", ...SUITES.map(({ name }) => name)];
   const rest = argv.filter((argument) => !names.includes(argument));
-  if (rest.length === argv.length) return [[[{ name: "chosen", vitest: rest }]]];
+  if (rest.length === argv.length) return [[{ name: "chosen", vitest: rest }]];
   const withRest = (suite: Suite): Suite =>
     suite.vitest === undefined ? suite : { ...suite, vitest: [...suite.vitest, ...rest] };
-  if (argv.includes("quick")) return [QUICK.map((lane) => lane.map(withRest))];
-  return STAGES.map((stage) => stage.map((lane) => lane.filter(({ name }) => argv.includes(name)).map(withRest)));
+  if (argv.includes("quick")) return [QUICK.map(withRest)];
+  return STAGES.map((stage) => stage.filter(({ name }) => argv.includes(name)).map(withRest));
 }
 
 async function runWhole(suite: Suite, options: RunOptions, strict: boolean): Promise<Tally> {
