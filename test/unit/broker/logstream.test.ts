@@ -2,31 +2,33 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Logstream } from "../../../src/broker/palace/logstream.ts";
-import { startThread } from "../../../src/platform/thread.ts";
+import { SILENT_LOG } from "../../../src/platform/log.ts";
 
-vi.mock(import("../../../src/platform/thread.ts"), async (original) => ({
-  ...(await original()),
-  startThread: vi.fn<typeof startThread>(() => Promise.reject(new Error("not started in this test"))),
-}));
+let palaceDir: string;
+let threads = 0;
+const onThread = (): void => void (threads += 1);
+
+beforeEach(() => {
+  palaceDir = mkdtempSync(join(tmpdir(), "logstream-"));
+  threads = 0;
+  process.on("worker", onThread);
+});
+afterEach(() => {
+  process.off("worker", onThread);
+  rmSync(palaceDir, { recursive: true });
+});
 
 test("the look after the write-ahead log starts no thread and makes no file", async () => {
-  const palaceDir = mkdtempSync(join(tmpdir(), "logstream-"));
-  const log = { error: vi.fn(), warn: vi.fn(), info: vi.fn(), debug: vi.fn() };
   const logstream = new Logstream({
-    paths: { palaceDir, ledgerFile: join(palaceDir, "ledger.sqlite3") },
-    serversDir: palaceDir,
-    keptMs: 1,
-    fault: undefined,
-    log: log as never,
-    onFatal: () => {},
+    ...{ paths: { palaceDir, ledgerFile: join(palaceDir, "ledger.sqlite3") }, serversDir: palaceDir, keptMs: 1 },
+    ...{ fault: undefined, log: SILENT_LOG, onFatal: () => {} },
   });
   await logstream.assertPresent();
-  expect(startThread).not.toHaveBeenCalled();
-  expect(readdirSync(palaceDir)).toEqual([]);
-  await expect(logstream.read("event_list" as never, {})).rejects.toThrow("not started");
-  expect(startThread).toHaveBeenCalledTimes(1);
+  expect([threads, readdirSync(palaceDir)]).toEqual([0, []]);
+  // The thread refuses because the ledger is missing.
+  await expect(logstream.read("event_list" as never, {})).rejects.toMatchObject({ code: "PALACE_GONE" });
+  expect(threads).toBe(1);
   await logstream.close();
-  rmSync(palaceDir, { recursive: true });
 });
