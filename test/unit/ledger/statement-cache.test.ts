@@ -49,3 +49,9 @@ test("thousands of different statements are not all kept", () => {
   for (let at = 0; at < 1_000; at++) database.prepare(`SELECT ${at} AS n`).get();
   expect(database.prepare(SQL)).not.toBe(first);
 });
+
+test("two different statements are both kept", () => {
+  const first = database.prepare(SQL);
+  database.prepare("SELECT b FROM t").all();
+  expect(database.prepare(SQL)).toBe(first);
+});
