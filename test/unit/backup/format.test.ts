@@ -54,6 +54,10 @@ test("what was packed is unpacked to the bit", async () => {
   expect(manifest.files).toEqual(body.files);
 });
 
+test("a verification returns how many bytes the backup has", async () => {
+  expect((await verify(archive)).bytes).toBe(archive.length);
+});
+
 test("a flipped bit is found wherever it is: headers, manifest, files, padding, seal, end", async () => {
   const at = new Set<number>();
   // Every byte of what is not a page of the ledger, and a sample of those.
