@@ -104,6 +104,14 @@ test("ten failures of one address in a minute get their reason, the next ones th
   expect(ask({ host })).toMatchObject(wanted);
 });
 
+test("failures of 10,000 other addresses push out the oldest address, which gets reasons again", () => {
+  const host = "palace.example";
+  for (let failure = 0; failure < 10; failure++) ask({ host });
+  expect(ask({ host })).toMatchObject({ status: 429 });
+  for (let address = 0; address < 10_000; address++) ask({ host }, `2001:db8::${address.toString(16)}`);
+  expect(ask({ host })).toMatchObject({ status: 401 });
+});
+
 test("a proof is admitted once, with the nonce of its own connection and the right token", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   const id = tokenId(token) ?? "";
