@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { missingBridge } from "../../../src/client/bridge.ts";
+import { bridgeFault, missingBridge } from "../../../src/client/bridge.ts";
 import { type Config, loadConfig } from "../../../src/config/config.ts";
 
 let home: string;
@@ -50,4 +50,16 @@ test.each([
 test("without a bridge each host is missing, and without ssh:// none is asked for", () => {
   expect(missingBridge(asking("ssh://host"))?.message).toContain("none is set up here");
   expect(missingBridge(asking("tcp://127.0.0.1:7780"))).toBeUndefined();
+});
+
+test.each([
+  ["with a hint", { hint: "ssh-add" }, "ssh-add"],
+  ["with an empty hint", { hint: "" }, "palace bridge status"],
+  ["without a hint", {}, "palace bridge status"],
+])("a fault of the bridge %s says what to type", (_what, more, hint) => {
+  const config = asking("ssh://host");
+  setUp({});
+  const state = { state: "down", atMs: 2_000, why: "no key", ...more };
+  writeFileSync(join(config.paths.bridgeDir, "state.json"), JSON.stringify(state));
+  expect(bridgeFault(config, 1_000)).toMatchObject({ message: "the bridge has no way to the host: no key", hint });
 });

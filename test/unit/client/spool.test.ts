@@ -199,6 +199,19 @@ test("a refused write is sent again on request, also after more than 29 days", a
   expect(dates).toEqual([refused?.atMs]);
 });
 
+test("a write that is sent again after its refusal does not count as one that the broker alone refuses", async () => {
+  for (let index = 1; index <= 2; index++) spool.append(write(index));
+  const answered = (code: string) => async (message: RpcRequest) =>
+    content(message) === "c1" ? refuse(message, code) : filed(message);
+  for (let time = 0; time < 3; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
+  expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("waiting");
+  expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
+  const name = spool.refused()[0]?.name ?? "";
+  spool.sendAgain(name, spool.readRefused(name) ?? write(1));
+  // It is the only write by now, so nothing shows that the broker takes others.
+  for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
+});
+
 test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
