@@ -5,7 +5,7 @@
  */
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -34,6 +34,14 @@ export const CI_CACHE =
 /** An executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
 export function mempalaceBin(version: MempalaceVersion, name: string): string {
   return join(CI_CACHE, `mempalace-${version}`, "bin", name);
+}
+
+/** Returns the name and version of the Chroma that a MemPalace version brings. */
+export function chromaOf(version: MempalaceVersion): string | undefined {
+  const lib = join(CI_CACHE, `mempalace-${version}`, "lib");
+  return readdirSync(lib)
+    .flatMap((python) => readdirSync(join(lib, python, "site-packages")))
+    .find((name) => /^chromadb-.*\.dist-info$/.test(name));
 }
 
 /**
