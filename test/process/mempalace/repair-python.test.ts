@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-import { cachedChroma, dumpChroma } from "../../helpers/python-chroma.ts";
+import { cachedChroma, type ChromaRow, dumpChroma } from "../../helpers/python-chroma.ts";
 import {
   MEMPALACE_VERSIONS,
   mempalaceEnv,
@@ -53,6 +53,17 @@ async function health(palace: TestPalace): Promise<{ code: number | null; faults
   const { code, stdout } = await palace.run("palace", ["repair-status", "--json"]);
   return { code, faults: (JSON.parse(stdout) as { faults: string[] }).faults };
 }
+
+const STEPS = [
+  "repair.after-words",
+  "repair.before-build",
+  "repair.in-build:1",
+  "repair.before-verify",
+  "repair.before-swap",
+  "repair.after-keep",
+  "repair.after-swap",
+  "repair.after-segments",
+];
 
 describe.skipIf(missing !== undefined)("repair", () => {
   it("tells what is damaged, puts it right, keeps closets and the old palace, and MemPalace opens both", async () => {
@@ -129,39 +140,43 @@ describe.skipIf(missing !== undefined)("repair", () => {
     expect(kept(palaceDir)).toHaveLength(1);
   });
 
-  it.each([
-    "repair.after-words",
-    "repair.before-build",
-    "repair.in-build:1",
-    "repair.before-verify",
-    "repair.before-swap",
-    "repair.after-keep",
-    "repair.after-swap",
-    "repair.after-segments",
-  ])("killed at %s leaves a whole palace, and the next one ends what it began", async (fault) => {
-    await using palace = createScene();
-    const { palaceDir } = palace.config.paths;
-    const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
-    await fill(palace, 40);
-    const rows = ledgerRows(palace);
-    const killed = once(broker, "exit");
-    const { code } = await palace.run("palace", ["repair"]);
-    expect([await killed, code === 0]).toEqual([[null, "SIGKILL"], false]);
-    // Whatever the command's own client has started since then.
-    await stop(palace);
-    expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
-    await start(palace);
-    expect(await palace.run("palace", ["repair"])).toMatchObject({ code: 0 });
-    await inStep(palace);
-    await stop(palace);
-    expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
-    const folders = readdirSync(palaceDir, { withFileTypes: true }).flatMap((one) =>
-      one.isDirectory() ? one.name : [],
-    );
-    const own = readChroma(palaceDir, 1_000, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
-    expect(folders.filter((name) => !name.startsWith("before-") && !own.includes(name))).toEqual([]);
-    for (const name of kept(palaceDir)) expectSame(rows, await dumpChroma(version, palace.home, join(palaceDir, name)));
-  });
+  it(
+    "killed at any step leaves a whole palace, and the next one ends what it began",
+    { timeout: 240_000 },
+    async () => {
+      await using palace = createScene();
+      const { palaceDir } = palace.config.paths;
+      let rows: Map<string, ChromaRow> | undefined;
+      for (const fault of STEPS) {
+        const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });
+        if (rows === undefined) await fill(palace, 40);
+        else await inStep(palace);
+        rows ??= ledgerRows(palace);
+        const before = new Set(kept(palaceDir));
+        const killed = once(broker, "exit");
+        const { code } = await palace.run("palace", ["repair"]);
+        expect([fault, await killed, code === 0]).toEqual([fault, [null, "SIGKILL"], false]);
+        // Whatever the command's own client has started since then.
+        await stop(palace);
+        expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
+        await start(palace);
+        expect(await palace.run("palace", ["repair"]), fault).toMatchObject({ code: 0 });
+        await inStep(palace);
+        await stop(palace);
+        expectSame(rows, await dumpChroma(version, palace.home, palaceDir));
+        const folders = readdirSync(palaceDir, { withFileTypes: true }).flatMap((one) =>
+          one.isDirectory() ? one.name : [],
+        );
+        const own = readChroma(palaceDir, 1_000, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
+        expect(
+          folders.filter((name) => !name.startsWith("before-") && !own.includes(name)),
+          fault,
+        ).toEqual([]);
+        for (const name of kept(palaceDir).filter((one) => !before.has(one)))
+          expectSame(rows, await dumpChroma(version, palace.home, join(palaceDir, name)));
+      }
+    },
+  );
 });
 
 async function fill(palace: TestPalace, notes: number): Promise<void> {
