@@ -137,22 +137,20 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    const drivers = { chroma: () => setChromaScene(version), files: setFilesScene };
-
-    it.each(["files", "chroma"] as const)(
-      "of another HOME and at another mount point, beside the driver %s, is reported, its rows are adopted, and what it deleted of ours is there again",
-      async (driver) => {
-        await using scene = await drivers[driver]();
-        const { palace, palaceDir } = scene;
-        const written = await meddle(scene, { home: otherHome, palace: palaceDir });
-        expect(written.length).toBeGreaterThanOrEqual(5);
-        await isNamed(scene, written, 1);
-        const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
-        const more = await meddle(scene, { home: palace.home, palace: mount, wrapper });
-        expect(more.length).toBeGreaterThanOrEqual(5);
-        await isNamed(scene, [...written, ...more], 2);
-      },
-    );
+    // How a writer is noticed depends on our driver, how it writes on its version: each has one scene. The third pair, 3.11.0
+    // beside a Chroma, is the storm below.
+    const driver = version === "3.3.6" ? "chroma" : "files";
+    it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and what it deleted of ours is there again`, async () => {
+      await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
+      const { palace, palaceDir } = scene;
+      const written = await meddle(scene, { home: otherHome, palace: palaceDir });
+      expect(written.length).toBeGreaterThanOrEqual(5);
+      await isNamed(scene, written, 1);
+      const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
+      const more = await meddle(scene, { home: palace.home, palace: mount, wrapper });
+      expect(more.length).toBeGreaterThanOrEqual(5);
+      await isNamed(scene, [...written, ...more], 2);
+    });
   });
 }
 
