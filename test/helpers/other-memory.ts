@@ -99,6 +99,16 @@ const TABLES = {
 
 export type Contents = Record<keyof typeof TABLES, string>;
 
+/** Returns the number of drawers in a ledger file. */
+export function drawersIn(file: string): number {
+  const ledger = new Database(file, { readonly: true });
+  try {
+    return ledger.prepare<[], number>("SELECT count(*) FROM drawer").pluck().get() ?? 0;
+  } finally {
+    ledger.close();
+  }
+}
+
 /** Number of rows and their digest, by table; `only` selects rows by a text that they hold. */
 export function contentsOf(ledgerFile: string, only = ""): Contents {
   const ledger = new Database(ledgerFile, { readonly: true });
