@@ -32,7 +32,7 @@ const UPGRADE = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n
 const STOP = `${JSON.stringify({ jsonrpc: "2.0", id: "stop", method: "broker.stop", params: {} })}\n`;
 
 fuzz<Buffer[]>("gate-bytes", {
-  count: 10_000,
+  count: 5_000,
   lanes: 8,
   generate: (chooser) => {
     const head = chooser.chance(0.8) ? Buffer.from(UPGRADE) : chooser.damaged(Buffer.from(UPGRADE));
@@ -79,7 +79,7 @@ function key(chooser: Chooser): string {
 }
 
 fuzz<{ text: string; command: string[] }>("gate-keys", {
-  count: 10_000,
+  count: 5_000,
   generate: (chooser) => ({
     text: key(chooser),
     command: [
@@ -112,7 +112,7 @@ fuzz<{ text: string; command: string[] }>("gate-keys", {
 });
 
 fuzz<{ settings: Buffer; state: Buffer }>("bridge-files", {
-  count: 10_000,
+  count: 5_000,
   generate: (chooser) => ({
     settings: chooser.damaged(Buffer.from(chooser.json())),
     state: chooser.damaged(Buffer.from(chooser.json())),
