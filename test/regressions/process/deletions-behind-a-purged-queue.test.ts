@@ -22,7 +22,7 @@ c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", e
 c.delete(ids=["drawer_20", "drawer_21"])
 c.delete(where={"wing": "w3"})
 vector = c.get(ids=["drawer_1"], include=["embeddings"])["embeddings"][0]
-for start in range(0, 2400, 200):
+for start in range(0, 1200, 200):
     at = range(start, start + 200)
     c.upsert(ids=[f"theirs_{i}" for i in at], documents=[f"theirs {i}" for i in at], embeddings=[vector] * 200, metadatas=[{"wing": "theirs", "room": "r"}] * 200)`;
 
