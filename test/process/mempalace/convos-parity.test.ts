@@ -30,7 +30,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 /** Conversations in which people decide, wish, fail and rejoice, in every format. */
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
-  for (const { name, text } of transcriptFiles(seed, 8)) {
+  for (const { name, text } of transcriptFiles(seed, 5)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
