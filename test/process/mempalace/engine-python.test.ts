@@ -93,6 +93,10 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
+  // Our code starts an engine again, the same code for both versions, and both bring the same Chroma.
+  const isNewest = version === MEMPALACE_VERSIONS.at(-1);
+  if (!isNewest) return;
+
   test.skipIf(reasons.has(version))(
     "kill -9 and SIGSTOP in the middle of a storm: typed errors, all that was acknowledged is there, nothing twice",
     async () => {
