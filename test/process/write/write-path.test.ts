@@ -1,7 +1,7 @@
 /**
  * The kill test: a real broker is killed with SIGKILL at every step of the write path, and at random moments while eight
  * shims write. Whatever was acknowledged is there exactly once afterwards; nothing else is half there.
- * PALACE_KILL_ROUNDS sets the random rounds (100 in CI), PALACE_SEED repeats a run.
+ * PALACE_KILL_ROUNDS sets the random rounds (50 in CI), PALACE_SEED repeats a run.
  */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,7 +23,7 @@ const KILL_POINTS = [
   "vectors.before-commit",
   "vectors.after-commit",
 ];
-const ROUNDS = Number(process.env["PALACE_KILL_ROUNDS"] ?? (process.env["CI"] === undefined ? 25 : 100));
+const ROUNDS = Number(process.env["PALACE_KILL_ROUNDS"] ?? (process.env["CI"] === undefined ? 25 : 50));
 const SEED = Number(process.env["PALACE_SEED"] ?? Date.now() % 1_000_000);
 const SHIMS = 8;
 
