@@ -13,7 +13,7 @@ import { ourRows } from "../../helpers/mined-rows.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-const KILLS = 15;
+const KILLS = 10;
 const RUNS_MAX = 24;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 
