@@ -27,6 +27,22 @@ test("every folder of src is in the table, and the table names no other", () => 
   expect(COMPOSITION_ROOTS.filter((file) => !existsSync(join(ROOT, "src", file)))).toEqual([]);
 });
 
+test("the picture in src/README.md has each folder once, above all that it may import", () => {
+  const [picture = ""] = readFileSync(join(ROOT, "src/README.md"), "utf8").match(/(?<=^```\n)[^`]*/m) ?? [];
+  const drawn = picture.split("\n").flatMap((line) => {
+    const [floor = "", names = ""] = line.split(/ {2,}/);
+    return names.split(" ").flatMap((name): [string, number][] => (name === "" ? [] : [[name, Number(floor)]]));
+  });
+  expect(drawn.map(([name]) => name).toSorted()).toEqual(Object.keys(LAYERS).toSorted());
+  const floors = new Map(drawn);
+  const upwards = Object.entries(LAYERS).flatMap(([name, { mayImport, mayImportFiles }]) =>
+    [...mayImport, ...mayImportFiles.map((file) => file.split("/")[0] ?? "")]
+      .filter((to) => (floors.get(to) ?? 0) >= (floors.get(name) ?? 0))
+      .map((to) => `${name} → ${to}`),
+  );
+  expect(upwards).toEqual([]);
+});
+
 test("the imports of all files were really seen", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
