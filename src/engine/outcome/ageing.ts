@@ -1,13 +1,13 @@
-/** What time alone does to a memory. Pure. Source: outcome-memory.md 2.8. */
+/** Decides what a memory's age does to it. Pure. Source: outcome-memory.md 2.8. */
 import type { Standing } from "../../port/outcome.ts";
 import { isMoving, type Collection } from "./memory.ts";
 import { destination, type Fate, SCORES } from "./promotion.ts";
 
 const HOUR_MS = 3_600_000;
-/** Since a memory was made, not since its last move. */
+/** Lifetime by collection, ms, counted from when the memory was made and not from its last move. */
 const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
 
-/** One that has earned its promotion is promoted, not deleted. */
+/** Returns the fate that a memory's age leads to. A memory that has earned its promotion is promoted, not deleted. */
 export function aged(collection: Collection, standing: Standing, ageMs: number): Fate {
   if (collection !== "working" && collection !== "history") return { kind: "stays" };
   if (ageMs <= LIFETIMES_MS[collection]) return { kind: "stays" };
@@ -15,7 +15,7 @@ export function aged(collection: Collection, standing: Standing, ageMs: number):
   return to === undefined ? { kind: "goes" } : { kind: "moves", to };
 }
 
-/** What a broker that starts finds too bad to keep, whatever its age. */
+/** Returns true for a memory whose score is so low that a starting broker deletes it, whatever its age. */
 export function isGarbage(collection: Collection, { score }: Pick<Standing, "score">): boolean {
   return isMoving(collection) && score < SCORES.deletion;
 }

@@ -1,11 +1,11 @@
-/** What a tool of this surface answers: text for the agent, an error too (outcome-memory.md 5.1). */
+/** Answers of the tools of the `outcome` surface: text for the agent, errors included (outcome-memory.md 5.1). */
 import { InvalidValue } from "../text/validate.ts";
 import type { ScoreResult } from "../../protocol/outcome.ts";
 import { plainId } from "./memory.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 
-/** What a write has done, told in a sentence. A refused value is an answer. Errors: any other. */
+/** Wraps a write so that it answers with a sentence. A refused value becomes an error answer; any other error is thrown. */
 export function answering<A extends unknown[], D>(
   write: (...given: A) => D,
   say: (done: D) => string,
@@ -19,7 +19,7 @@ export function answering<A extends unknown[], D>(
   };
 }
 
-/** As answering, for a read. */
+/** Like `answering`, for an asynchronous read. */
 export function answeringLater<A extends unknown[]>(
   answer: (...given: A) => Promise<string>,
 ): (...given: A) => Promise<OutcomeAnswer> {
@@ -54,7 +54,7 @@ export const SAID = {
     ].join(". "),
 };
 
-/** Tells an agent that contradicts itself within a turn. */
+/** Returns the sentence for an agent that contradicts its own scores within a turn. */
 export function keptSaid(ids: readonly string[]): string {
   return `Unchanged, since an earlier call of this turn scored them otherwise: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

@@ -2,7 +2,7 @@
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../text/text.ts";
 
-/** "Go on" may be said twice. */
+/** Fewest letters of a question that counts as repeated: "go on" may be said twice. */
 const LETTERS_MIN = 12;
 
 /** Words that agree, thank or say to go on. A prompt of these alone asks for nothing that a memory could answer. */
@@ -17,7 +17,10 @@ export function asksNothing(prompt: string): boolean {
   return words.every((word) => ASSENT.has(word));
 }
 
-/** The same for texts that are alike but for case, spaces and punctuation; undefined for one that is too short to ask anything. */
+/**
+ * Returns a digest that is equal for texts that differ only in case, spaces and punctuation. Undefined for a text too short to be a
+ * question.
+ */
 export function askedMark(text: string): string | undefined {
   const letters = half(text)
     .normalize("NFKC")

@@ -1,6 +1,6 @@
 /**
- * Graphs of a Roampal, which are kept and not used: entries come in writes of a thousand, and go back in pages. A write runs inside the
- * transaction; repeated, it finds its entries there. Source: outcome-memory.md 4.2, 8.1–8.7.
+ * Graphs of a Roampal, which are kept and not used. Entries are imported in writes of a thousand and exported in pages. A write runs
+ * inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
  */
 import { hasLevels } from "../../platform/levels.ts";
 import { isRecord } from "../../platform/is-record.ts";
@@ -16,7 +16,10 @@ import { toCarried } from "./carried.ts";
 /** A memory's id as a whole text in JSON, or as a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** `journalled`: what tells the call from any other, without words. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Reads the entries of a call. `journalled`: params for the journal, which identify the call without its words. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -29,7 +32,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** What Roampal says last of an entry counts: nothing here changes one. */
+/** Stores imported entries; the newest import replaces an entry, because nothing else here changes one. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
@@ -42,7 +45,10 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/** `after`: the last one of the page before, "" for the first. A memory that was moved here is named as it is exported. */
+/**
+ * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. A memory that was moved here is
+ * named by the id it is exported under.
+ */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
@@ -57,14 +63,14 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // There may be one of each name: neither is lost.
+    // Both names may be taken by entries: keep the old name then, so that neither entry is lost.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: JSON.parse(isTaken ? id : now) as string[], value: renamed(value) };
   });
   return { entries, next: rows.at(-1)?.id ?? null };
 }
 
-/** Of the entry with that id. */
+/** Returns the file that the entry with this id belongs to. */
 export function fileOfEntry(id: string): string {
   const [file = ""] = JSON.parse(id) as string[];
   return file;

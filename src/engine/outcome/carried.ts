@@ -1,7 +1,7 @@
 /**
- * A memory in a Roampal's own form, and the drawer and standing that it is here. What outcomes have made of it goes to the standing, what a
- * drawer has a use of its own for is set aside, everything else stays the metadata that it was. One that comes and goes untouched goes as it
- * came, to the letter. Pure. Source: outcome-memory.md 2.2, 2.3.
+ * Converts between a memory in Roampal's own form and its drawer and standing here. Fields that outcomes write become the standing.
+ * Fields that a drawer uses itself are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly
+ * as it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
  */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../port/drawer.ts";
 import type { PastOutcome, Standing } from "../../port/outcome.ts";
@@ -60,7 +60,7 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   };
 }
 
-/** The memory of a Roampal that a drawer becomes there. Undefined for a drawer that is no memory. */
+/** Converts a drawer to the memory that a Roampal folder holds for it. Undefined for a drawer that does not hold a memory. */
 export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
@@ -83,18 +83,18 @@ export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedM
   };
 }
 
-/** The digest of a memory as it came from a Roampal; undefined where it did not. */
+/** Returns the digest of a memory as it was imported from a Roampal; undefined for a memory that was not imported. */
 export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }
 
-/** Of all but the id, which a move changes; the order of fields means nothing. */
+/** Returns a digest of all but the id, which a move changes. The order of fields does not change it. */
 export function digestOf({ collection, text, metadata }: CarriedMemory): string {
   const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sha256Hex(JSON.stringify([collection, text, fields]));
 }
 
-/** Numbers that are none, or out of bounds, count as not there. */
+/** Reads a standing from a memory's fields. Values that are not numbers, or are out of bounds, count as missing. */
 function standingOf(fields: Fields, collection: Collection): Standing {
   const past = pastOf(fields["outcome_history"]);
   const uses = Math.floor(within(fields["uses"], 0, USES_MAX) ?? past.length);
@@ -109,7 +109,7 @@ function standingOf(fields: Fields, collection: Collection): Standing {
   };
 }
 
-/** `unknown` is no outcome here; one whose time cannot be read was long ago. */
+/** Reads the outcome history. It skips `unknown`, which does not count as an outcome here; an unreadable time becomes 0 ms. */
 function pastOf(json: unknown): PastOutcome[] {
   const past = records(json).flatMap((one): PastOutcome[] => {
     if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
@@ -130,7 +130,7 @@ function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metad
   };
 }
 
-/** The original takes times without a zone from each other, and fails where one has a zone. */
+/** Formats a time without a zone: the original subtracts such times from each other, and fails where one has a zone. */
 function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }

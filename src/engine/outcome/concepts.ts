@@ -27,7 +27,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
    timestamp document`.split(/\s+/),
 );
 
-/** Sorted, each once: what is made of them is the same in every run. */
+/** Returns the concepts of a text, each once. They are sorted, so that results made from them are the same in every run. */
 export function concepts(text: string): string[] {
   const words = wordsOf(text);
   const found = new Set<string>();

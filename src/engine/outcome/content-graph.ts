@@ -11,17 +11,17 @@ import { quality } from "./ranking.ts";
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
-/** Of a text: what it is about stands at its beginning. */
+/** Characters read of each text: its beginning says what it is about. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
-/** Of the found, which come the nearest first: a boost takes none from far behind to the front. */
+/** Candidates that are boosted at most, nearest first: a boost never lifts a candidate from far behind to the front. */
 const FOUND_MAX = 40;
 
 const NOTHING = { mentions: 0, quality: 0 };
 
 type Found = { collection: Collection; text: string; weight: Weight };
 
-/** A boost for each of the found, in their order; 1 where no fact names anything of the question. */
+/** Returns a boost for each of the found, in their order; 1 where no fact names an entity of the question. */
 export function entitiesNamed(query: string, found: readonly Found[]): number[] {
   const facts = found.filter(({ collection }) => collection === "memory_bank").slice(0, FACTS_MAX);
   if (facts.length === 0) return found.map(() => 1);

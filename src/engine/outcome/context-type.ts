@@ -1,4 +1,4 @@
-/** What a talk is about, roughly: outcomes are counted apart by it. Pure. Source: outcome-memory.md 8.8. */
+/** Guesses the topic of a conversation; outcomes are counted per topic. Pure. Source: outcome-memory.md 8.8. */
 
 const KEYWORDS = {
   coding: "code function class error debug api database python javascript typescript react git build test",

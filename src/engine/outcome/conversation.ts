@@ -4,7 +4,7 @@
  */
 import type { Conversation } from "../../port/outcome.ts";
 
-/** A conversation is forgotten when nobody has gone on with it for so long. */
+/** Time after which a conversation that nobody has continued is forgotten, ms. */
 export const KEPT_MS = 30 * 86_400_000;
 
 /** The state of a conversation before its first turn. */
@@ -28,13 +28,16 @@ export function isOver(conversation: Conversation): boolean {
   return !isCold(conversation) && conversation.isCompleted;
 }
 
-/** What the user's message does. `hasExchange`: the exchange before it is still there. */
+/** Returns the state after a user's message. `hasExchange`: the exchange before it is still stored. */
 export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
   const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;
   return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, scored: [], atMs };
 }
 
-/** What the end of the agent's answer does. `exchange`: what was kept of it; what the user says next is of no older one. */
+/**
+ * Returns the state after the agent's answer. `exchange`: id of the stored exchange, if one was stored. The next user message judges this
+ * exchange only, never an older one.
+ */
 export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
   return { ...before, isCompleted: true, isAsked: false, exchange: exchange ?? null, isScored: false, atMs };
 }

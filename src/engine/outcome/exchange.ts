@@ -8,7 +8,7 @@ export type Exchange = { user: string; assistant: string };
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
 
-/** Undefined where one of them has said nothing. `userLength`: UTF-16 units. */
+/** Joins both sides into one text; undefined if either is empty. `userLength`: UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
   const [asked, answered] = [half(user), half(assistant)];
   if (asked === "" || answered === "") return undefined;
@@ -25,7 +25,7 @@ export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-/** What is kept of a side's words. */
+/** Trims one side's words to what is stored: at most `SAID_MAX` characters. */
 export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;

@@ -36,7 +36,7 @@ function order(a: unknown, b: unknown): number {
   return (a as Scalar) < (b as Scalar) ? -1 : (a as Scalar) > (b as Scalar) ? 1 : 0;
 }
 
-/** The first operator that is none; a filter with one would silently find everything, or nothing. */
+/** Returns the first unknown operator. A filter with an unknown operator would silently find everything, or nothing. */
 export function unknownOperator(filters: Filters): string | undefined {
   for (const wanted of Object.values(filters))
     if (isConditions(wanted)) {
@@ -73,7 +73,7 @@ function isConditions(wanted: unknown): wanted is Record<string, unknown> {
   return typeof wanted === "object" && wanted !== null && !Array.isArray(wanted);
 }
 
-/** What time and outcomes put in order: the newest, or the best, first; those without a time come last. */
+/** Sorts by time (newest first) or by score (best first); memories without a time come last. */
 export function sorted<M extends { metadata: Metadata; score: number }>(memories: readonly M[], by: Sort): M[] {
   if (by === "relevance") return [...memories];
   const time = ({ metadata }: M): string => String(metadata["timestamp"] ?? metadata["created_at"] ?? "");
@@ -84,7 +84,7 @@ export function sorted<M extends { metadata: Metadata; score: number }>(memories
 
 const RECENT = /\b(?:last|recent|previous|yesterday|today|earlier|before|latest|ago|just now)\b/i;
 
-/** True for a question about what was lately. */
+/** Returns true for a question about recent events. */
 export function asksForRecent(query: string): boolean {
   return RECENT.test(query);
 }

@@ -42,16 +42,19 @@ export type FindRequest = {
   nowMs: number;
 };
 
-/** `cosine`: NaN where there are no vectors, or the memory waits for its own. `solved`: it has solved this question before. */
+/**
+ * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its own vector. `solved`: how it has
+ * solved this question before.
+ */
 export type Found = Memory &
   Likeness & {
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** How far its outcomes make it trusted for the question: 1 without any. */
+    /** Factor of trust for the question, from its outcomes; 1 without any. */
     trusted: number;
     solved: Solved | undefined;
-    /** What a cross-encoder has made of it, 0…1. */
+    /** Fit that a cross-encoder computed, 0…1. */
     fit?: number;
   };
 
@@ -59,18 +62,21 @@ export type Found = Memory &
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** A memory without a vector: the one with most of the question's words is as near as one whose meaning is half the same. */
+/** Distance of a memory without a vector. The memory with most of the question's words is as near as one whose meaning is half the same. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** This many times the wanted memories are compared with the facts of the graph, up to the bound below. */
+/** Factor on the wanted number: so many memories are compared with the facts of the graph, up to the bound below. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
-/** Candidates when there are filters, which are applied to what was found. */
+/** Candidates when there are filters, which are applied after the search. */
 const FILTERED_CANDIDATES = 1_000;
 /** Memories read in one go; other calls are served between two of them. */
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
-/** Best first. A half that fails leaves the other. Where nobody says where to look, what answered questions like it counts as nearer. */
+/**
+ * Finds memories, best first. If the search by words or by meaning fails, the other one answers alone. If the request names no
+ * collections, memories of collections that answered similar questions count as nearer.
+ */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, limit, nowMs } = request;
   const asked = spelledOut(query);
@@ -83,7 +89,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, current, limit)).slice(0, limit);
 }
 
-/** Collects what may be shown, including what has solved the question before and the search has missed. */
+/** Collects candidates that may be shown, including memories that solved the question before and that the search missed. */
 async function pooled(
   context: FindContext,
   question: Question,
@@ -148,7 +154,7 @@ function about<M extends Memory & Likeness>(memories: readonly M[], solved: Less
   );
 }
 
-/** What came of facts and books where they were shown. */
+/** Returns uses and success rate of facts and books, from the times they were shown. */
 function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<string, { uses: number; rate: number }> {
   const standing = memories.filter(({ collection }) => collection === "memory_bank" || collection === "books");
   if (standing.length === 0) return new Map();
@@ -156,7 +162,7 @@ function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<s
   return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
-/** Marks those that state what a fact of the graph says is over. Only those that may be shown are read. */
+/** Marks memories that state a fact which the graph says has ended. It reads only those that may be shown. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
   const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
@@ -168,7 +174,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** `share`: of the words' score of the best; NaN where the words have found nothing. */
+/** Returns the distance of a memory without a vector. `share`: its words' score relative to the best; NaN if the words found nothing. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);
@@ -256,7 +262,7 @@ async function cosinesOf(
     .catch(() => []);
 }
 
-/** Only where there is a choice to be made. */
+/** Reorders with the cross-encoder if one is available and there are more than twice as many memories as wanted. */
 async function reranked({ reranker }: FindContext, query: string, found: Found[], limit: number): Promise<Found[]> {
   const model = reranker();
   if (model === undefined || found.length <= 2 * limit) return found;
@@ -280,7 +286,7 @@ function byRank(a: Found, b: Found): number {
   return placeOf(b) - placeOf(a) || a.row - b.row;
 }
 
-/** A memory that states a fact that has ended is worth less, whatever came of it before. */
+/** Returns the value to sort by. A memory that states an ended fact is worth less, whatever its outcomes. */
 function placeOf(memory: Found): number {
   const { rank, isStale, trusted } = memory;
   return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity, trusted);

@@ -1,5 +1,5 @@
 /**
- * One list of candidates out of several, by place; what is near and what has been useful orders them afterwards (ranking.ts). Pure.
+ * Fuses several lists of candidates into one by place. Likeness and usefulness order the candidates afterwards (ranking.ts). Pure.
  * Source: outcome-memory.md 3.3.
  */
 const CONSTANT = 60;

@@ -1,7 +1,7 @@
 /**
- * Memories that come from a Roampal's folder, in writes of a hundred, and those that go to one, in pages. What a memory has become here wins
- * over the folder: here it was used last. Writes run inside the transaction; a write that is repeated finds its memories there.
- * Source: outcome-memory.md 2.1–2.3.
+ * Imports memories from a Roampal folder, in writes of a hundred, and exports them to one, in pages. A memory's state here wins over the
+ * folder's, because it was used here last. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
+ * outcome-memory.md 2.1–2.3.
  */
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
@@ -19,7 +19,7 @@ import { findShown, MEMORY_WING, toMemory } from "./store.ts";
 import { plainTime } from "./true-time.ts";
 
 const ID_MAX = 200;
-/** As `palace undo` names itself: what it took away may come again. */
+/** Agent name of `palace undo`. A memory that it removed may be imported again. */
 const UNDO = "palace undo";
 
 /** Errors: PROTOCOL_BAD_PARAMS. */
@@ -45,7 +45,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the absent ones that this agent brought before, unless an undo changed them last. */
+/** Returns the absent memories that this agent imported before, unless an undo changed them last. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -55,14 +55,17 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
   return came.size === 0 ? came : came.difference(tx.lastChangedBy(UNDO, [...came]));
 }
 
-/** The memory under that id, or under the one that it had before it was moved over there: another may have the same digits. */
+/**
+ * Finds the memory under that id, or under the id it had before Roampal moved it. Another memory may have the same digits: unless the
+ * drawer has that very id, its text must match.
+ */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
   const isItself = shown !== undefined && (shown.id === id || shown.id === plainId(id));
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-/** True for an id that another profile's memory is shown by. */
+/** Returns true for an id under which another profile's memory is shown. */
 function isElsewhere(tx: MemoryTx, id: string): boolean {
   const filed = plainId(id);
   return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);
@@ -78,7 +81,7 @@ function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
   tx.standings.put(drawer.id, standing);
 }
 
-/** The folder's state is taken only while the memory is here as it came. */
+/** Updates a memory from the folder, but only if it was not changed here since its import. */
 function meet(
   tx: MemoryTx,
   call: WriteCall,
@@ -155,7 +158,7 @@ function readParams({ memories, isDry }: Record<string, unknown>): { memories: u
   return { memories, isDry };
 }
 
-/** Why it is no memory at all. */
+/** Says why a value is not a memory in the expected form; undefined if it is. */
 function oddityOf(value: unknown): string | undefined {
   const { id, collection, text, metadata } = isRecord(value) ? value : {};
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))

@@ -1,18 +1,18 @@
 /**
- * What an agent is shown before it answers: four memories at most, and the facts that are always shown. Pure. Source:
+ * Builds the text that an agent is shown before it answers: at most four memories, and the facts that are always shown. Pure. Source:
  * outcome-memory.md 3.8, 6.9; the lines' shapes are contract, the sentences are ours.
  */
 import { quotableLines } from "../../platform/quotable.ts";
 import { type Collection, plainId } from "./memory.ts";
 
-/** Collections that a turn shows memories of; books are asked for, never pushed. */
+/** Collections that a turn shows memories of. Books are shown only when asked for. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
- * A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all; a question for scores may
- * stand beside this one.
+ * Most characters of the text. A host shows a hook's text whole up to about ten thousand characters, and far longer ones hardly at all; a
+ * question for scores may be shown beside this text.
  */
 export const CHARACTERS_MAX = 5_500;
-/** Of a memory: an exchange may fill pages. */
+/** Characters shown of one memory: an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
@@ -26,17 +26,17 @@ export type Shown = {
   id: string;
   collection: Collection;
   text: string;
-  /** As memory-object.ts words it; empty where it is not known. */
+  /** Age as memory-object.ts words it; empty if unknown. */
   age: string;
   /** Wilson's lower bound. */
   proven: number;
-  /** Success rate of its collection in talks like this one. */
+  /** Success rate of its collection in conversations like this one. */
   effective: number | undefined;
 };
 
 /**
- * Empty without a name, lines and memories. `before`: lines that stand before the memories. A memory that no longer fits is left out as
- * a whole.
+ * Builds the text; empty without a name, lines and memories. `before`: lines in front of the memories. A memory that no longer fits is
+ * left out as a whole.
  */
 export function injectionText(
   name: string | undefined,
@@ -75,8 +75,8 @@ function percent(share: number): number {
 }
 
 /**
- * Returns stored text as it may enter a prompt. Further lines are set in, so that none of them begins as ours do; no mark of ours, and no
- * id, can be imitated. Every value of a template for a prompt goes through this function or through `plainId`.
+ * Quotes stored text for a prompt. It indents further lines, so that none begins as ours do, and rewrites anything that imitates our
+ * marks or ids. Every value of a template for a prompt goes through this function or through `plainId`.
  */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
@@ -94,7 +94,7 @@ function withoutMark(mark: string, open: string, letters: string): string {
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;
 const SAID = /\bI(?:'m| am) ([\p{L}][\p{L}'-]*)/u;
 
-/** The user's name, of a fact that tells the identity. */
+/** Reads the user's name from a fact that states the identity. */
 export function nameIn(fact: string): string | undefined {
   return (NAMED.exec(fact) ?? SAID.exec(fact))?.[1];
 }

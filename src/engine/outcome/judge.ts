@@ -1,4 +1,4 @@
-/** One outcome of one drawer, whoever has told it: it is noted beside the drawer, which goes where that leads. Source: outcome-memory.md 2.6. */
+/** Records one outcome of one drawer, whatever its source, and applies its consequences to the drawer. Source: outcome-memory.md 2.6. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { MemoryTx } from "../../port/memory.ts";
 import type { Question, Scored } from "../../port/outcome.ts";
@@ -7,11 +7,12 @@ import { fate } from "./promotion.ts";
 import { afterSignal, isSignal, SIGNALS } from "./signal.ts";
 import { follow, toMemory, unjudged } from "./store.ts";
 
-/** `question`: what the memory was shown for, where that is known. */
+/** Outcome to record. `question`: the question the memory was shown for, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
 /**
- * Returns the score for which the memory was taken out; undefined where it is still there. A book's chunk is never judged by its outcomes: asked for, it is as it is. But it is known what it has answered.
+ * Returns the score at which the memory was deleted; undefined if it was not. A book's chunk is never judged by its outcomes, because it
+ * is shown only when asked for. Which questions it answered is recorded.
  */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
@@ -33,10 +34,10 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
       : afterOutcome(known, one);
   tx.standings.put(drawer.id, standing, { ...told, weight });
   if (memory === undefined) return undefined;
-  // Of one whose time cannot be read nobody knows that it is old.
+  // A memory whose time cannot be read counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // It was as bad before the signal.
+  // A signal deletes nothing: the memory was as bad before it.
   if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;

@@ -14,8 +14,8 @@ import { findShown } from "./store.ts";
 import { idOf } from "./turn.ts";
 
 /**
- * Counts what is judged. What anybody has judged since the turn began that was to judge it stays, in whatever conversation that was.
- * Errors: InvalidValue, PROTOCOL_BAD_PARAMS.
+ * Records the judgments of a third party. An outcome that anyone recorded since that turn began, in whatever conversation, stays. Errors:
+ * InvalidValue, PROTOCOL_BAD_PARAMS.
  */
 export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));

@@ -1,22 +1,22 @@
-/** A problem that was solved before is known again by its concepts. Pure. Source: outcome-memory.md 8.4. */
+/** Recognises a problem that was solved before by its concepts. Pure. Source: outcome-memory.md 8.4. */
 import type { Answered, Question } from "../../port/outcome.ts";
 import type { Collection } from "./memory.ts";
 
 const PART_CONCEPTS = 3;
 /**
- * The part of both questions' concepts that must be the same. The original compares the first five of the alphabet, which are the same
- * for all that "fails after an upgrade". Source: npm run bench:learning.
+ * Share of both questions' concepts that must be equal. The original compares the first five in alphabetical order, which are the same
+ * for everything that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
-/** Part of the concepts that two wordings of one question share at least. Source: npm run bench:learning. */
+/** Least share of concepts that two wordings of one question have in common. Source: npm run bench:learning. */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
-/** So many times as often as it failed, and once more, must it have worked: one wrong outcome makes no solution. */
+/** Rule of a solution: it worked more than `times` × its failures + `plus`. So one wrong outcome makes no solution. */
 const SURE = { times: 2, plus: 1 } as const;
-/** Where the search itself did not find it. */
+/** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** `times`: how often the memory has solved it; `shared`: concepts that both questions have, of the one most alike. */
+/** Solution of a question. `times`: how often the memory has solved it; `shared`: concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {
@@ -36,7 +36,10 @@ export function isSameTopic(one: readonly number[], other: readonly number[]): b
 
 type Tried = Solved & { failed: number; lastMs: number };
 
-/** Drawers that have solved the problem far more often than they failed at it, the surest first: what is exactly the same, the most often. */
+/**
+ * Returns drawers that solved the problem far more often than they failed at it. Exactly equal questions come first, then the most often
+ * solved.
+ */
 export function solutionsOf(
   { concepts }: Pick<Question, "concepts">,
   answered: readonly Answered[],
@@ -63,7 +66,7 @@ function sureness({ how }: Solved): number {
   return how === "exactly" ? 1 : 0;
 }
 
-/** Where a solution may stand; what is of the day has yet to prove itself. */
+/** Returns true for a collection that may hold solutions. Memories in `working` have yet to prove themselves. */
 export function mayBeSolution(collection: Collection): boolean {
   return collection !== "working";
 }

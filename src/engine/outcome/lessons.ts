@@ -1,5 +1,5 @@
 /**
- * What was learned from questions like this one: where they were answered, and by which memories. Runs on the broker's main thread.
+ * Looks up the lessons of similar questions: which collections and which memories answered them. Runs on the broker's main thread.
  * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
  */
 import type { MemoryReader } from "../../port/memory.ts";
@@ -10,7 +10,7 @@ import { type Collection, COLLECTIONS } from "./memory.ts";
 import { askedIn, questionOf } from "./question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** `solved`: by drawer. `alike`: times of outcomes that were told for a question like this one, by drawer. */
+/** Lessons for a question. `solved`: by drawer. `alike`: times of outcomes recorded for similar questions, by drawer. */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;
@@ -37,11 +37,11 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** What one outcome, or two, say of a whole collection is chance. */
+/** Least uses to judge a whole collection by: one or two outcomes are chance. */
 const SURE_USES = 3;
 
 /**
- * How well memories of a collection have done in talks like the one that this text is of; undefined where too little is known. Source:
+ * Returns how well memories of a collection did in conversations on this text's topic; undefined if too little is known. Source:
  * outcome-memory.md 3.8, 8.5.
  */
 export function effectivenessIn(
@@ -59,7 +59,7 @@ export function effectivenessIn(
   };
 }
 
-/** How often it was told at all, and how often well: `partial` is half as good. */
+/** Returns the number of outcomes and their success rate; `partial` counts half. */
 export function rateOf({ worked, failed, partial }: Told): { uses: number; rate: number } {
   const uses = worked + failed + partial;
   return { uses, rate: uses === 0 ? 0 : (worked + partial / 2) / uses };

@@ -1,9 +1,9 @@
-/** Which of the found are about the question at all, and which of them a turn shows. Pure; the original has no such bounds. */
+/** Decides which of the found memories are about the question, and which of them a turn shows. Pure; the original has no such bounds. */
 
 /**
- * How much less like the question than the most alike memory another may be, and how much less of its words it may hold, to be ranked
- * at all: what is about something else is not shown because nothing better is there. Source: npm run bench:learning, where a bound
- * of 0.2 costs what is shown for a question, and one of 0.3 does not.
+ * Bounds relative to the best memory: how much lower the cosine may be, and the least share of the words' score. Below both bounds a
+ * memory is not ranked, so that an unrelated memory is not shown for lack of a better one. Source: npm run bench:learning: a cosine bound
+ * of 0.2 loses memories that were shown for a question, and 0.3 does not.
  */
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;
@@ -11,7 +11,7 @@ const WORDS_OF_BEST = 0.8;
 /** `cosine`: NaN where it is not known; `words`: the score of its words, 0 where the words did not find it. */
 export type Likeness = { cosine: number; words: number };
 
-/** Those of the found that are about the question. */
+/** Returns those of the found that are about the question. */
 export function alike<F extends Likeness>(found: readonly F[]): F[] {
   const nearest = found.reduce((max, { cosine }) => (cosine > max ? cosine : max), -1);
   const most = found.reduce((max, { words }) => Math.max(max, words), 0);

@@ -1,4 +1,4 @@
-/** Memories that are there, for who asks for them and not for what fits a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
+/** Lists stored memories without a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemoryReader } from "../../port/memory.ts";
 import { type Filters, matches } from "./filters.ts";
@@ -11,7 +11,7 @@ export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standing
 const LISTED_MAX = 10_000;
 /** Drawers read in one go; other calls are served between two pages. */
 const PAGE = 500;
-/** Twice as many as are ever filed here; a folder of Roampal's may bring more. */
+/** Facts read at most: twice as many as are ever filed here; a folder of Roampal's may bring more. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(
@@ -41,7 +41,7 @@ export function facts(context: ListContext): Memory[] {
   return page(context, "memory_bank", FACTS_MAX, 0).memories;
 }
 
-/** What was filed last in a collection. */
+/** Returns the memories that were filed last in a collection. */
 export function newest(context: ListContext, room: Collection): Memory[] {
   return page(context, room, PAGE, Math.max(0, count(context, room) - PAGE)).memories;
 }

@@ -4,10 +4,10 @@
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
-/** Cosines: for an update, and for one that makes a fact go. */
+/** Least cosines: for an update of a fact, and for archiving one. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
-/** A text means the fact that holds it only if it is more than a third of it. */
+/** A text means the fact that contains it only if it is more than a third of that fact. */
 const PART_OF_FACT = 3;
 
 /** Tags that mean something, in the order in which a person is introduced by them. */
@@ -15,7 +15,7 @@ export const TAGS = ["identity", "preference", "goal", "project", "system_master
 
 const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };
 
-/** Numbers arrive as words, as text and in lists; what is none of these is the usual weight. */
+/** Reads a weight given as a number, a word, a text or a list. Anything else becomes the usual weight. */
 export function readWeight(value: unknown, usual: number): number {
   const one: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof one === "string" && Object.hasOwn(WORDS, one.toLowerCase())) return WORDS[one.toLowerCase()] ?? usual;
@@ -30,7 +30,7 @@ export function weightOf(fields: Readonly<Record<string, unknown>>): Weight {
   };
 }
 
-/** Kept as a JSON list; what others have made of it counts as none. */
+/** Reads the tags, which are kept as a JSON list. Values that others wrote and that are not a list count as none. */
 export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
   try {
     const list: unknown = typeof tags === "string" ? JSON.parse(tags) : tags;
@@ -43,8 +43,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * The fact that a text means: the nearest that holds it or is held by it, else the nearest if it is near enough. `near`: by meaning,
- * nearest first. One with that very id or text is known without asking.
+ * Returns the id of the fact that a text means: the nearest that contains it or is contained in it, else the nearest if it is near
+ * enough. `near`: facts by meaning, nearest first. The caller has already looked for a fact with that very id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
@@ -54,7 +54,7 @@ export function meantFact(wanted: string, near: readonly Near[], enough: number)
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
 }
 
-/** One holds the other, which is no mere part: one letter means no fact. */
+/** Returns true if one text contains the other and is not much longer: a single letter means no fact. */
 function holds(a: string, b: string): boolean {
   const [long, short] = a.length > b.length ? [a, b] : [b, a];
   return short.length * PART_OF_FACT > long.length && long.includes(short);

@@ -1,4 +1,4 @@
-/** A memory as programs are told of it, field by field. Pure. Source: outcome-memory.md 2.12. */
+/** Converts a memory to the fields that programs receive. Pure. Source: outcome-memory.md 2.12. */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import type { Found } from "./find.ts";
 import { tagsOf } from "./memory-bank.ts";
@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
 /**
- * What a search has found out about it comes last. `effectiveness`: how well its collection has done in talks like this one, where that is
- * known.
+ * Returns a memory's fields; those that a search computed come last. `effectiveness`: success rate of its collection in conversations
+ * like this one, if known.
  */
 export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;
@@ -36,7 +36,7 @@ function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: 
   return { recency: recency(madeMs, nowMs), minutes_ago: minutes };
 }
 
-/** `similarity` 0…1; the distance that it comes of is that between unit vectors, squared. */
+/** Returns a search's fields. `similarity` is 0…1; it is computed from the squared distance between unit vectors. */
 function found({ rank: { similarity, learned, final }, solved, fit }: Found): Record<string, number | true> {
   return {
     ...{ distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned },

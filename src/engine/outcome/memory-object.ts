@@ -1,4 +1,4 @@
-/** How a memory's age, outcomes and standing are said. Pure. Source: outcome-memory.md 2.12. */
+/** Formats a memory's age, outcomes and standing. Pure. Source: outcome-memory.md 2.12. */
 import type { PastOutcome } from "../../port/outcome.ts";
 
 const MINUTE_MS = 60_000;
@@ -11,7 +11,7 @@ const DAY_LENGTH = 10;
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const SIGNS = { worked: "Y", failed: "N", partial: "~" } as const;
 
-/** `2d`, `5mo`; `now` within a minute, and for a time that lies ahead. */
+/** Formats an age: `2d`, `5mo`; `now` within a minute, and for a time in the future. */
 export function age(atMs: number, nowMs: number): string {
   const ms = Math.max(nowMs - atMs, 0);
   const days = Math.floor(ms / DAY_MS);
@@ -22,20 +22,20 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** In words, for what is of the day. */
+/** Formats an age in words, for memories of the day. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";
   return minutes < 60 ? `${minutes} minutes ago` : `${Math.floor(minutes / 60)} hours ago`;
 }
 
-/** `[YN~]`: the last three, oldest first; empty where there are none. */
+/** Formats the last three outcomes, oldest first: `[YN~]`; empty if there are none. */
 export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string {
   const signs = past.slice(-SHOWN).map(({ outcome }) => SIGNS[outcome]);
   return signs.length === 0 ? "" : `[${signs.join("")}]`;
 }
 
-/** An ISO time; one without a zone is UTC. NaN for what is no time. */
+/** Parses an ISO time; without a zone it is UTC. NaN for any other value. */
 export function timeOf(text: unknown): number {
   if (typeof text !== "string" || !ISO.test(text)) return Number.NaN;
   // A day alone is read as UTC.

@@ -1,8 +1,8 @@
-/** What one outcome does to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
+/** Applies one outcome to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
 import type { Standing, Telling } from "../../port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
-/** `score` before the time weight, `successes` whatever the time. */
+/** Changes by outcome: `score` before the time weight, `successes` whatever the time. */
 const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },
@@ -40,7 +40,7 @@ export function afterPerson(standing: Standing, words: readonly Verdict[], start
   return isMore ? added : alone;
 }
 
-/** Six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
+/** Rounds to six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
 function rounded(score: number): number {
   return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
 }

@@ -1,6 +1,6 @@
 /**
- * Who the user is, told once when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are contract, the
- * sentences are ours.
+ * Describes the user, once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are contract, the sentences
+ * are ours.
  */
 import { quoted } from "./injection.ts";
 import { TAGS } from "./memory-bank.ts";
@@ -18,7 +18,7 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** `isKnown`: something of earlier conversations has stayed. `clean` masks the secrets of a whole text. */
+/** Builds the description. `isKnown`: memories of earlier conversations exist. `clean` masks the secrets of a whole text. */
 export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(
@@ -47,7 +47,7 @@ function block(tag: string, lines: readonly string[]): string {
 
 const ENDS: readonly string[] = [". ", ".\n", "!", "?"];
 
-/** The first sentence if it is short enough, else as many whole words as fit. */
+/** Returns the first sentence if it is short enough, else as many whole words as fit. */
 export function firstSentence(text: string): string {
   const ends = ENDS.map((end) => text.indexOf(end));
   const at = ends.find((index) => index > 0);

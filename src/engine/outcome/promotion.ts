@@ -1,4 +1,4 @@
-/** Where a memory goes after an outcome. Pure. Source: outcome-memory.md 2.7. */
+/** Decides whether a memory moves, stays or is deleted after an outcome. Pure. Source: outcome-memory.md 2.7. */
 import type { Standing } from "../../port/outcome.ts";
 import { isMoving, type Collection, type Moving } from "./memory.ts";
 
@@ -9,7 +9,7 @@ export type Fate = { kind: "stays" } | { kind: "moves"; to: Moving } | { kind: "
 
 type Judged = Pick<Standing, "score" | "uses" | "successes">;
 
-/** The collection that a memory's standing has earned or lost; undefined where it stays. */
+/** Returns the collection that a memory's standing has earned or lost; undefined if it stays. */
 export function destination(collection: Collection, { score, uses, successes }: Judged): Moving | undefined {
   if (collection === "working" && score >= SCORES.promotion && uses >= 2) return "history";
   if (collection === "history" && score >= SCORES.highValue && uses >= 3 && successes >= 5) return "patterns";
@@ -17,7 +17,10 @@ export function destination(collection: Collection, { score, uses, successes }: 
   return undefined;
 }
 
-/** A memory that moves is not deleted by the same outcome. `ageMs`: since it was made, whatever moves it has had. */
+/**
+ * Returns what an outcome leads to. A memory that moves is not deleted by the same outcome. `ageMs`: time since it was made, whatever its
+ * moves.
+ */
 export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
   const to = destination(collection, standing);
   if (to !== undefined) return { kind: "moves", to };

@@ -1,18 +1,16 @@
-/**
- * The order of what a search has found: how near a memory is, and what became of it so far. Pure. Source: outcome-memory.md 2.9.
- */
+/** Orders what a search has found, by likeness and by past outcomes. Pure. Source: outcome-memory.md 2.9. */
 import type { Standing } from "../../port/outcome.ts";
 import type { Collection, Weight } from "./memory.ts";
 import { expected, wilson } from "./wilson.ts";
 
-/** Uses after which the outcomes alone tell how good a memory is. */
+/** Uses after which the outcomes alone determine how good a memory is. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
 export type Rankable = {
   collection: Collection;
   standing: Pick<Standing, "score" | "uses" | "successes">;
-  /** Of a memory_bank fact. */
+  /** Weight of a memory_bank fact. */
   weight: Weight;
 };
 
@@ -22,7 +20,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** How good a memory has turned out to be, 0…1. */
+/** Returns how good a memory has turned out to be, 0…1. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);
@@ -31,7 +29,7 @@ export function learnedScore({ collection, standing, weight }: Rankable): number
   return (1 - share) * score + share * bound;
 }
 
-/** Rows of others may have uses without successes: their score tells the rate then. */
+/** Returns the successes. Rows of others may have uses without successes: their score is the rate then. */
 function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }
@@ -40,7 +38,7 @@ function settledQuality(given: number, uses: number, proven: number): number {
   return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * proven;
 }
 
-/** The shares of similarity and of what was learned, by how far a memory has come; they add up to 1. */
+/** Returns the share of what was learned, by how far a memory has come; similarity has the rest, 1 minus this share. */
 export function learnedShare({ collection, standing: { uses }, weight }: Rankable, learned: number): number {
   if (uses >= 5 && learned >= 0.8) return 0.8;
   if (uses >= 3 && learned >= 0.7) return 0.75;
@@ -59,25 +57,25 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * How much more than its outcomes the likeness of a memory counts in the order, as a power. Added up, as in `rank`, what is proven
- * elsewhere is shown everywhere, and crowds out what is proven here. Source: npm run bench:learning.
+ * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory proven for another
+ * question would appear everywhere and displace the ones proven for this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 
 /**
- * What the next use of a memory or drawer is expected to bring, 0…1; 0.5 where nobody has judged it. Its score is half of it, because a
- * signal moves nothing else.
+ * Returns the expected value of a memory's or drawer's next use, 0…1; 0.5 if nobody has judged it. Its score makes up half of it, because
+ * a signal changes only the score.
  */
 export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Range of the factor that a prospect adds whatever the question is. It decides between memories as near and as trusted. */
+/** Range of the factor from the prospect, whatever the question. It decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
- * Returns the value that a search sorts by: the likeness of a memory, its trust for the question (trust.ts) and a little its prospect. A
- * fact has the weight that it was given instead, as a factor of 0.5 to 1.5.
+ * Returns the value that a search sorts by: a memory's likeness, its trust for the question (trust.ts) and, to a small part, its
+ * prospect. For a fact, its own weight replaces trust, as a factor of 0.5 to 1.5.
  */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
@@ -89,28 +87,28 @@ export function worth({ collection, standing, weight }: Rankable, similarity: nu
 export type Boosts = {
   /** Age of a book's chunk, ms. */
   ageMs: number;
-  /** What the action graph knows of this memory: its uses there, and their success rate. */
+  /** Uses of this memory in the action graph, and their success rate. */
   evidence: { uses: number; rate: number } | undefined;
   /** 1…1.1, by the entities that the query and the memory share (content-graph.ts). */
   entities: number;
   /** The memory has solved this problem before (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
-  /** It stands in a collection that has answered questions with these concepts (routing.ts). */
+  /** True if the memory's collection has answered questions with these concepts (routing.ts). */
   isRouted: boolean;
 };
 
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
 /**
- * Gentler than the original's, which halves the distance of a solution: the eighth power makes that five times the worth, and one wrong
- * outcome is shown for good. Source: npm run bench:learning.
+ * Factors on the distance of a solution. The original halves it; with the eighth power that is five times the worth, and one wrong
+ * outcome would be shown for good. Source: npm run bench:learning.
  */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
-/** A success rate of 0 to 1 shrinks a distance by so much more or less than nothing. */
+/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at a rate of 1. Above a rate of 0.5 it shrinks the distance. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
-/** The distance by which a memory is ranked: smaller for what there is reason to prefer. */
+/** Returns the distance by which a memory is ranked: smaller for each reason to prefer it. */
 export function boosted(
   memory: Rankable,
   distance: number,

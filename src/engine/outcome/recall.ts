@@ -1,4 +1,4 @@
-/** `search_memory` and `get_context_insights`, as the tools answer them. Source: outcome-memory.md 3.8, 5.2, 5.8. */
+/** Answers `search_memory` and `get_context_insights`. Source: outcome-memory.md 3.8, 5.2, 5.8. */
 import { cut } from "../../platform/cut.ts";
 import { isRecord } from "../../platform/is-record.ts";
 import { InvalidValue, asText } from "../text/validate.ts";
@@ -21,7 +21,7 @@ export const DAYS_MAX = 365;
 /** Bounds of a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
-/** So many that the best of each collection is among them. */
+/** Candidates per call: enough to include the best of each collection. */
 const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
@@ -43,7 +43,7 @@ export async function searchMemory(context: RecallContext, values: Values, nowMs
   return listed(described, found, nowMs);
 }
 
-/** Without a question all that is there is listed. */
+/** Finds memories for a question, or lists all of them without one. */
 export async function findOrList(context: RecallContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
   if (request.query === "")
     return sorted((await listMemories(context, request)).map(sortable), sort).slice(0, request.limit);
@@ -52,7 +52,7 @@ export async function findOrList(context: RecallContext, request: FindRequest, s
   return sorted(found.map(sortable), sort);
 }
 
-/** A score that follows is of this question. */
+/** Notes the question of a search, so that a following score counts for it. */
 function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
   own.note(
     found.map(({ drawerId }) => drawerId),
@@ -60,7 +60,7 @@ function noteSearch({ own }: RecallContext, found: readonly Memory[], query: str
   );
 }
 
-/** Without a question there is no relevance to go by. */
+/** Returns the usual order. Relevance needs a question. */
 function usualSort(query: string, days: number | undefined): Sort {
   return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
 }
@@ -106,7 +106,7 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
   ];
 }
 
-/** What a turn would be shown, for an agent that asks. */
+/** Answers what a turn would show for this query, for an agent that asks. */
 export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = asText(values["query"] ?? "").trim();
   if (query === "") throw new InvalidValue("'query' is required");
@@ -122,7 +122,7 @@ export async function contextInsights(context: RecallContext, values: Values, no
   ].join("\n");
 }
 
-/** Facts that are always shown, and the best four. */
+/** Returns the facts that are always shown, and the best four memories. */
 export async function insights(
   context: RecallContext,
   query: string,
@@ -144,7 +144,7 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Facts that are always shown must leave room: one that no longer fits is left out as a whole. */
+/** Limits the facts that are always shown to the available characters: a fact that does not fit is left out as a whole. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {
@@ -174,7 +174,7 @@ export function readFilters(given: unknown, days: number | undefined, nowMs: num
   return filters;
 }
 
-/** Each value is held against each memory. */
+/** Returns true for a filter with too many values, since each is compared with each memory. */
 function isLong(wanted: unknown): boolean {
   return isRecord(wanted) && Object.values(wanted).some((value) => Array.isArray(value) && value.length > VALUES_MAX);
 }

@@ -1,6 +1,6 @@
 /**
- * The last exchanges of a conversation whose context was compacted: they stand in it no longer. They are context, not answers from memory:
- * nothing is noted of who was shown them. Runs on the broker's main thread. Source: outcome-memory.md 6.8, 7.6.
+ * Lists the last exchanges of a conversation whose context was compacted, because the agent no longer sees them. They are context, not
+ * answers from memory, so showing them is not recorded. Runs on the broker's main thread. Source: outcome-memory.md 6.8, 7.6.
  */
 import { quoted } from "./injection.ts";
 import { type ListContext, newest } from "./list.ts";
@@ -10,10 +10,10 @@ import { head } from "./scoring-prompt.ts";
 
 const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
-/** Where an exchange is, whatever came of it. */
+/** Collections an exchange may be in, whatever its outcomes. */
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** A heading and a line each, the newest first; empty where there are none. `clean` masks the secrets of a whole text. */
+/** Returns a heading and one line per exchange, newest first; empty if there are none. `clean` masks the secrets of a whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

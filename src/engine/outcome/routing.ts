@@ -1,5 +1,5 @@
 /**
- * Which collections a question is put to: where questions with its concepts were answered before. Pure. Source:
+ * Decides which collections to search for a question: those that answered questions with its concepts before. Pure. Source:
  * outcome-memory.md 3.6, 8.3.
  */
 import type { Answered, Question, Telling } from "../../port/outcome.ts";
@@ -7,7 +7,7 @@ import { COLLECTIONS, type Collection, isCollection } from "./memory.ts";
 
 export type Tally = { successes: number; failures: number; partials: number; total: number };
 
-/** What became of questions with a concept, by the collection that answered. */
+/** Outcomes of questions with one concept, by the collection that answered. */
 export type Route = { tallies: Partial<Record<Collection, Tally>>; best: Collection; rate: number };
 
 export type Phase = "exploration" | "medium" | "high";
@@ -17,7 +17,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Of the question's concepts those that are known, from what came of memories that were shown for questions with them. */
+/** Returns the routes of the question's known concepts, from outcomes of memories that were shown for questions with these concepts. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);
@@ -28,7 +28,7 @@ export function routesOf({ concepts }: Pick<Question, "concepts">, answered: rea
   return [...routes.values()];
 }
 
-/** `routes`: of the question's concepts, those that are known. */
+/** Chooses the collections. `routes`: routes of the question's known concepts. */
 export function route(routes: readonly Route[]): Routing {
   const scores = new Map<Collection, number>();
   for (const { tallies } of routes)
@@ -55,7 +55,7 @@ function confidenceOf({ successes, failures, partials }: Tally): number {
   return Math.min((successes + failures + partials) / SURE_USES, 1);
 }
 
-/** What a concept's route is after a memory of that collection, shown for a question with it, has had its outcome. */
+/** Returns a concept's route after an outcome of a memory of that collection which was shown for a question with the concept. */
 export function afterRouted(before: Route | undefined, collection: Collection, outcome: Telling): Route {
   const old = before?.tallies[collection] ?? { successes: 0, failures: 0, partials: 0, total: 0 };
   const tallies = { ...before?.tallies, [collection]: counted(old, outcome) };

@@ -1,6 +1,6 @@
 /**
- * `score_memories`: each memory that was shown has its outcome, and goes where that leads. Any other drawer may be scored, too: it
- * keeps its place, and carries what came of it. Source: outcome-memory.md 2.6, 4.9, 5.6.
+ * `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Any other drawer may be
+ * scored too: it keeps its place and records the outcome. Source: outcome-memory.md 2.6, 4.9, 5.6.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { WriteCall } from "../../port/ledger.ts";
@@ -22,16 +22,16 @@ import { findShown, firstId, isoTime, storeMemory } from "./store.ts";
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
-/** An agent that was asked longer ago no longer answers. */
+/** Time after which an agent that was asked for scores no longer answers, ms. */
 const OWED_MS = 30 * 60_000;
-/** Names that clients give themselves, and what they say when they know of no conversation. */
+/** Prefix of names that clients give themselves, and the name they send when they know no conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Findings of a score: by drawer, what the agent has searched when it found it. */
+/** Findings of a score: by drawer, the question the agent had searched for when it found the drawer. */
 export type Searched = Readonly<Record<string, Question>>;
 
-/** `conversation`: where the client knows it, as programs do; agents do not. */
+/** Records scores. `conversation`: given by programs that know it; agents do not. */
 export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
@@ -45,7 +45,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
     if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
   }
   const isPerson = call.peer.agent === PERSON;
-  // A person sets right what stands there, whatever was scored in a conversation.
+  // A person's score corrects the standing, whatever was scored in a conversation.
   const conversation = isPerson
     ? undefined
     : (named(tx, call) ?? owing(tx, call, [...judged.keys()], scores.length > 0));
@@ -84,8 +84,8 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * What each drawer was shown for: those of the turn that is asked about, and its answer, for what the user said then; another for what
- * the agent itself has searched, which the broker knows.
+ * Returns a lookup of the question each drawer was shown for. For drawers of the turn that is asked about, and for its answer, it is what
+ * the user said then. For other drawers it is what the agent itself searched for, which the broker knows.
  */
 function questions(
   tx: MemoryTx,
@@ -109,8 +109,8 @@ export function questionIn(exchange: Drawer): Question | undefined {
 }
 
 /**
- * The conversation that the client names, if it is one. Undefined for a name that is the client's own and no talk's: the memories tell
- * then. Source: outcome-memory.md 4.9.
+ * Finds the conversation that the client names. Undefined for a name of the client's own that does not name a conversation; `owing` then
+ * finds it by the memories. Source: outcome-memory.md 4.9.
  */
 function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
@@ -120,7 +120,7 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** The exchange that this turn asks about. What comes after the turn's end is no longer of it. */
+/** Finds the exchange that this turn asks about. A score that comes after the turn's end no longer belongs to it. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -130,7 +130,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** True for a memory that an earlier call of this turn gave another outcome, which it keeps. */
+/** Returns true for a memory that an earlier call of this turn gave another outcome; it keeps that one. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -142,7 +142,7 @@ function contradicts(
   return last === undefined || last.atMs < atMs || last.outcome !== outcome;
 }
 
-/** The exchange is from now on what the agent makes of it; where it is not known, that is a memory of its own. */
+/** Replaces the exchange's text by the agent's summary; if the exchange is unknown, stores the summary as a memory of its own. */
 function summarise(
   tx: MemoryTx,
   call: WriteCall,
@@ -158,7 +158,7 @@ function summarise(
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
-/** Returns its id, which is made of its text: the same call again stores nothing. */
+/** Stores a text once and returns its id. The id is made of the text, so repeating the call stores nothing more. */
 export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
   const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
   const known = findShown(tx, firstId("working", key));
@@ -167,8 +167,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * The conversation that the scores are of: the one of this agent that was shown most of the memories for the exchange it is asked about,
- * else the only one that owes a score. Undefined where nobody knows which one is meant.
+ * Finds the conversation that the scores belong to. Of this agent's conversations, it is the one that was shown most of the memories for
+ * the exchange it is asked about, else the only one that owes a score. Undefined if that is ambiguous.
  */
 function owing(
   tx: MemoryTx,
@@ -185,7 +185,7 @@ function owing(
   const most = Math.max(0, ...shown.map(({ count }) => count));
   const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
   if (meant.length > 0) return only(meant);
-  // Scores of memories that are gone are of nobody.
+  // Scores of deleted memories belong to no conversation.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
   // A call without ids, when no score is owed, repeats the last one.
@@ -209,7 +209,7 @@ export function searchedFor(
   return Object.fromEntries(searched);
 }
 
-/** `related`, which older clients send instead: each has the outcome of the exchange. */
+/** Reads the outcomes by memory. Older clients send `related` instead, a list of ids that all get the outcome of the exchange. */
 export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
   const given = params["memory_scores"] ?? {};
   if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
@@ -225,7 +225,7 @@ function readSummary(given: unknown): string | undefined {
   return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
-/** Shorter ones say nothing, and are left out. Source: outcome-memory.md 4.9. */
+/** Reads the facts. Facts that are too short say nothing and are left out. Source: outcome-memory.md 4.9. */
 function readFacts(given: unknown): string[] {
   if (given === undefined || given === null) return [];
   if (!Array.isArray(given) || given.length > FACTS_MAX)

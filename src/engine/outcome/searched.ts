@@ -1,18 +1,18 @@
 /**
- * What agents have searched for lately, and found: a score that follows is of that question. Lives on the broker's main thread, and is
- * gone with it. Source: outcome-memory.md 5.9.
+ * Remembers recent searches and their results, so that a following score is counted for the right question. Kept in memory on the
+ * broker's main thread, and lost with it. Source: outcome-memory.md 5.9.
  */
 import type { Question } from "../../port/outcome.ts";
 import { questionOf } from "./question.ts";
 
-/** Of all agents together: a search finds five memories, twenty at most. */
+/** Results kept, of all agents together: a search finds five memories, twenty at most. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
-/** Of one agent. */
+/** Searches of one agent. */
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** For the score that follows; the next one is of another search. */
+  /** Returns the question for the score that follows, and forgets it: the next score belongs to another search. */
   take: (drawer: string) => Question | undefined;
 };
 
@@ -30,7 +30,7 @@ export class Searches {
     };
   }
 
-  /** What was forgotten may have been asked for. */
+  /** Forgets all questions, since a question may be about what the user has erased. */
   clear(): void {
     this.#questions.clear();
   }
@@ -41,7 +41,7 @@ export class Searches {
     return performance.now() - atMs < KEPT_MS ? question : undefined;
   }
 
-  /** The newest question of a memory is the one that counts. */
+  /** Keeps only a memory's newest question. */
   #keep(name: string, question: Question | undefined): void {
     this.#questions.delete(name);
     if (question !== undefined) this.#questions.set(name, { question, atMs: performance.now() });

@@ -1,7 +1,7 @@
 /**
- * A memory is a drawer: of one wing, in the room of its collection, with what came of it beside it. So it is found, journaled,
- * undone, forgotten, backed up and kept in the public palace as any other. A move changes the room alone: the drawer keeps the id it
- * was filed under, and the memory is shown under the id that it has in its collection. Source: outcome-memory.md 2.1–2.3, 2.7.
+ * Stores memories as drawers: one wing, the room of its collection, and its outcomes beside it. So a memory is found, journaled, undone,
+ * forgotten, backed up and mirrored to the public palace like any other drawer. A move changes only the room: the drawer keeps the id it
+ * was filed under, and the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { WriteCall } from "../../port/ledger.ts";
@@ -27,13 +27,13 @@ export const MEMORY_WING = "roampal";
 /** Begins the wing of a named profile: apart.ts. */
 export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
-/** Room of facts that were taken out of the memory bank; no search looks there. */
+/** Room of facts that were archived from the memory bank; no search looks there. */
 export const ARCHIVE_ROOM = "archive";
-/** The field of a memory that came from a Roampal: carried.ts. No tool writes it. */
+/** Metadata field of a memory imported from a Roampal (carried.ts). No tool writes it. */
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** As it is shown. */
+  /** Id under which it is shown. */
   id: string;
   drawerId: string;
   row: number;
@@ -47,7 +47,10 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Undefined for a drawer that is no memory, or is archived. `standing`: undefined where nothing ever came of it. */
+/**
+ * Reads a memory from its drawer. Undefined for a drawer that does not hold a memory, or is archived. `standing`: undefined without
+ * outcomes.
+ */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -58,7 +61,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** As it stands before anything is told of it: a memory by its collection, any other drawer in the middle. */
+/** Returns the standing before the first outcome: by collection for a memory, the middle score for any other drawer. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
@@ -69,12 +72,12 @@ export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
 
-/** What came from a Roampal is one whatever its id looks like. */
+/** Returns true for a drawer that was filed as a memory. A memory imported from a Roampal counts whatever its id looks like. */
 export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Returns the id. It is made of the write's key: applied again, the write makes the same one. */
+/** Stores a memory and returns its id. The id is made of the write's key, so repeating the write makes the same one. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -91,7 +94,7 @@ export function storeMemory(
   return id;
 }
 
-/** The id that a memory with this key gets, unless another memory has it. */
+/** Returns the id that a memory with this key gets, unless another memory has it. */
 export function firstId(collection: Collection, seed: string): string {
   return nthId(collection, seed, 0);
 }
@@ -100,7 +103,7 @@ function nthId(collection: Collection, seed: string, nth: number): string {
   return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
 }
 
-/** Eight digits are few: another memory may have them, in any collection. */
+/** Returns an unused id. Eight digits are few: another memory may have them, in any collection. */
 function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);
@@ -108,7 +111,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** The drawer that an id was given out for, here or by a Roampal, wherever the memory is by now; any drawer by its own id. */
+/** Finds the drawer that an id was given out for, here or by a Roampal, wherever the memory has moved; any other drawer by its own id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));
@@ -120,7 +123,7 @@ export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer 
   return undefined;
 }
 
-/** Does what its standing, or its age, has decided. */
+/** Applies a decision about a memory: deletes it, moves it, or leaves it. */
 export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number): void {
   const { drawerId, collection, metadata, standing } = memory;
   if (decided.kind === "goes") tx.deleteDrawer(drawerId);
@@ -138,7 +141,7 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
   });
 }
 
-/** Lists are kept as JSON, as the original keeps them; what others have made of them is not relied on. */
+/** Reads a list that is kept as JSON, as the original keeps it. Anything that is not a list counts as empty. */
 export function records(json: unknown): unknown[] {
   try {
     const list: unknown = JSON.parse(String(json ?? "[]"));

@@ -1,5 +1,5 @@
 /**
- * What an agent is told in a turn: which memories, found before the write that notes them, and the words, made after it. Runs on the
+ * Selects the memories that an agent is shown in a turn, before the write that records them, and builds the text after it. Runs on the
  * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
  */
 import type { MemoryReader } from "../../port/memory.ts";
@@ -22,11 +22,11 @@ import { type Memory, toMemory } from "./store.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "./wilson.ts";
 
-/** More of a long message finds nothing better. */
+/** Characters of the prompt that are searched for: more of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
 /** Characters of each side's words that a third party is shown. */
 const SAID_CHARACTERS = 2_000;
-/** Memories that a turn is asked about. */
+/** Memories that a turn asks scores for. */
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {
@@ -36,37 +36,37 @@ type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
   conversation: string;
   prompt: string;
-  /** Given: memories of other projects are left out. */
+  /** Project of the conversation, if given: memories of other projects are left out. */
   project?: string | undefined;
-  /** The agent has nothing before its eyes of what it was shown. */
+  /** True if the agent's context no longer contains what it was shown before. */
   isFresh: boolean;
-  /** Nor of what was said. */
+  /** True if the agent's context no longer contains what was said either. */
   isCompacted: boolean;
 };
 
 export type Told = {
-  /** Who the user is, when a conversation begins; what is known, in lines of data. Empty where nothing is. */
+  /** Description of the user (only when a conversation begins) and the memories, as lines of data. Empty if there are none. */
   context: string;
   /** Asks for scores of the exchange before this turn; empty where there is nothing to score. */
   scoring: string;
-  /** The same for models that make nothing of tags. */
+  /** Same question for models that ignore tags. */
   plainScoring: string;
 };
-/** Masks the secrets of a whole text: what is cut first may be half of one, which no pattern knows. */
+/** Masks the secrets of a whole text. Mask before cutting: half a secret matches no pattern. */
 export type Clean = (text: string) => string;
 
-/** `bank`: all facts, as they stand when the turn begins; `recent`: lines of what was said in the conversation. */
+/** Selection for a turn. `bank`: all facts, as of the turn's beginning; `recent`: lines of what was said in the conversation. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
-/** Drawers of what fits the prompt and was not shown in the conversation: facts that are always shown, then four memories. */
+/** Selects drawers that fit the prompt and were not shown in the conversation: facts that are always shown, then four memories. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // What was shown last is quoted by the question for scores, and stays what the turn is asked about.
+  // The question for scores quotes the memories shown last, so they stay the ones that the turn is asked about.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
-  // Its own exchanges stand in the agent's context, or are told as such.
+  // Exchanges of this conversation are in the agent's context already, or are listed in `recent`.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
     metadata["conversation_id"] === conversation ||
@@ -87,7 +87,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** `prompt`: as the user has said it. `bank`, `recent`: as they were found for this turn. */
+/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: as selected for this turn. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,
@@ -111,7 +111,7 @@ export function told(
   };
 }
 
-/** The same field by field. */
+/** Returns the same as `told`, as fields. */
 export function toldFields(
   context: TextContext,
   { shown, asks }: Begun,
@@ -176,7 +176,7 @@ function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory
   });
 }
 
-/** Undefined when it is gone since. */
+/** Finds an exchange; undefined if it has been deleted since. */
 function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
   const drawer = reader.findDrawer(id);
   if (drawer === undefined) return undefined;

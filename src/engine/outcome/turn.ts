@@ -1,6 +1,7 @@
 /**
- * A turn of a conversation, inside a write: what the agent is shown is noted when the user has spoken, and the exchange is kept when the
- * agent has answered. No text of the turn stands in the answers, because the journal keeps those. Source: outcome-memory.md 4.4, 4.5.
+ * Records a turn of a conversation, inside a write. When the user has spoken it records the memories that the agent is shown; when the
+ * agent has answered it stores the exchange. Results contain no text of the turn, because the journal keeps them. Source:
+ * outcome-memory.md 4.4, 4.5.
  */
 import type { Metadata } from "../../port/drawer.ts";
 import type { WriteCall } from "../../port/ledger.ts";
@@ -21,14 +22,14 @@ import { CAME, isoTime, storeMemory } from "./store.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Fields that say where a memory is, whose it is and what its outcomes add up to. */
+/** Fields that say where a memory is filed, whose it is and what its outcomes add up to. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
   ),
 );
 
-/** Ids of drawers. `asks`: what is to be scored, and what the agent was shown for it. */
+/** Result of a turn's beginning, in ids of drawers. `asks`: the exchange to score, and the memories the agent was shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
@@ -36,8 +37,8 @@ export type Begun = {
 };
 
 /**
- * Findings of a turn that begins: drawers that the agent will be shown, the mark of what the user asks, and whether the agent has nothing
- * before its eyes of what it was shown before.
+ * Findings for a turn that begins: drawers that the agent will be shown, the mark of the user's question, and whether the agent's context
+ * no longer contains what it was shown before.
  */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
@@ -46,7 +47,7 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
   const known = found(tx, call);
-  // Its first turn may have ended without a beginning, by whoever's hands that came.
+  // An earlier call may have ended the first turn without beginning it, possibly under another agent's name.
   const before = isCold(known) ? { ...known, agent: call.peer.agent } : known;
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
@@ -61,11 +62,11 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   return { isCold: isCold(before), shown, asks };
 }
 
-/** Returns the memory that holds the exchange, if both have said something. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the exchange and returns its id, if both sides have said something. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
-  // It has waited for a broker, while the conversation went on.
+  // The call waited for a broker while the conversation went on.
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
@@ -94,11 +95,11 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Of a turn whose beginning was missed, or that has ended before, nobody knows what was shown for it; and another agent's host has
-  // recorded nothing of it.
+  // Skip signals unless this turn was begun and has not ended: otherwise the memories shown for it are unknown. Skip them also for
+  // another agent, whose host has recorded nothing of this turn.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
-  // What an agent adds of itself, where nothing is known of what it said, leaves the exchange that is kept.
+  // If this call stores no exchange and the agent had already answered, the stored exchange stays the current one.
   const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
   // Nothing was shown for a turn whose beginning was missed.
   const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
@@ -106,15 +107,15 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Whether the user has said something else than in the last exchange. */
+/** Returns true if the user has said something else than in the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);
 }
 
 /**
- * Without a word of the user an agent may go on, as with what a subagent in the background has brought: its answer is the same one, and
- * longer. Returns that exchange's id.
+ * Extends the last exchange if the agent has gone on without a word of the user, as after a subagent's report from the background: the
+ * answer begins the same and is longer. Returns that exchange's id.
  */
 function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
   const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
@@ -125,7 +126,10 @@ function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: str
 
 type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
 
-/** Judges an exchange and what was shown for it; an exchange before that was not completed, or is gone, is judged by nothing. */
+/**
+ * Applies a signal to an exchange and to the memories shown for it. If the exchange before was not completed, or is deleted, it is not
+ * judged.
+ */
 function heed(
   tx: MemoryTx,
   { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
@@ -140,7 +144,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // A signal is no answer to a question: it moves the score alone.
+    // A signal does not answer a question: it changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }
@@ -151,7 +155,10 @@ function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
   return drawer && askedMark(keptExchange(drawer).user);
 }
 
-/** What a program keeps beside its exchange. What cannot be kept is left out: the exchange is worth more. */
+/**
+ * Reads the metadata that a program keeps beside its exchange. Values that cannot be kept are dropped, because the exchange is worth
+ * more.
+ */
 function readMetadata(given: unknown): Metadata {
   if (given !== undefined && !isRecord(given))
     throw new PalaceError("PROTOCOL_BAD_PARAMS", "metadata must be an object", BAD_PARAMS_HINT);
@@ -169,7 +176,7 @@ function isMetadataValue(value: unknown): boolean {
   return typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** Each name once. Tests have passed or failed, not both. */
+/** Reads the signals, each name once. Tests have passed or failed, not both. */
 function readSignals(given: unknown): Set<HostSignal> {
   const list: unknown[] = Array.isArray(given) ? given : [];
   const isRight =
@@ -183,7 +190,7 @@ function readSignals(given: unknown): Set<HostSignal> {
   throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
 }
 
-/** False for an unknown conversation. Scores that came after the turn's end count as well. */
+/** Returns whether a turn was scored; false for an unknown conversation. Scores that came after the turn's end count as well. */
 export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
   const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
   return { isAsked, isScored: isScored || scored.length > 0 };

@@ -11,7 +11,7 @@ import { wilson } from "./wilson.ts";
 
 const SHOWN_MAX = 20;
 
-/** `id`: any id a memory was shown by, or a drawer that was scored. */
+/** Explains a memory. `id`: any id it was shown under, or the id of a drawer that was scored. */
 export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };
@@ -39,7 +39,7 @@ export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy 
   };
 }
 
-/** Who has told an outcome is noted since ledgers have a place for it. */
+/** Lists the outcomes. `by` is null for outcomes older than the ledger's record of sources. */
 function outcomesOf(past: readonly PastOutcome[], scored: readonly Scored[]): MemoryTold["outcomes"] {
   const sinceMs = scored[0]?.atMs ?? Infinity;
   const older = past.filter(({ atMs }) => atMs < sinceMs);

@@ -1,9 +1,9 @@
-/** How sure a success rate is after so many uses. Pure. Source: outcome-memory.md 2.9. */
+/** Estimates how certain a success rate is after a number of uses. Pure. Source: outcome-memory.md 2.9. */
 
-/** Two-sided 95 %. */
+/** Normal quantile of a two-sided 95 % interval. */
 const Z = 1.959963984540054;
 
-/** The lower bound of Wilson's score interval; 0.5 where there is nothing to go by. */
+/** Returns the lower bound of Wilson's score interval; 0.5 without uses. */
 export function wilson(successes: number, uses: number): number {
   if (uses === 0) return 0.5;
   const rate = Math.min(successes / uses, 1);
@@ -13,8 +13,8 @@ export function wilson(successes: number, uses: number): number {
 }
 
 /**
- * The centre of the same interval: what the next use is expected to bring, 0…1. It grows with each success, where the lower bound
- * puts what has worked three times (0.44) below what was never tried (0.5).
+ * Returns the centre of the same interval: the expected success rate of the next use, 0…1. It grows with each success. The lower bound
+ * instead puts a memory that worked three times (0.44) below one that was never tried (0.5).
  */
 export function expected(successes: number, uses: number): number {
   return (Math.min(successes, uses) + (Z * Z) / 2) / (uses + Z * Z);
