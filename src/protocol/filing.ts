@@ -1,4 +1,4 @@
-/** What feeders send: a document, a part of a transcript. The methods are in spec.ts. Imported from anywhere. */
+/** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. Imported from anywhere. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
 /** A transcript's exchanges, or the memories in it by their type. */
@@ -7,9 +7,7 @@ export type ExtractMode = (typeof EXTRACT_MODES)[number];
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
 export const MODE_SEPARATOR = "\u001f";
 
-/**
- * The rule that says what is filed: MemPalace's miner of projects, of office documents, or of transcripts in each mode.
- */
+/** Miner that decides how a source is filed: MemPalace's miner of projects, of office documents, or of transcripts in each mode. */
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
@@ -22,10 +20,10 @@ export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] a
  */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** How a document is cut: most characters of a drawer, what two neighbours share at most, and what is too short to be one. */
+/** Sizes for cutting a document, characters: the largest drawer, the largest overlap of two neighbours, and the smallest drawer. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
-/** The halls in order, where the first of equals wins, each with its keywords. */
+/** Halls with their keywords, in order: of equal matches the first hall wins. */
 export type HallKeywords = readonly (readonly [hall: string, keywords: readonly string[]])[];
 
 export type SourceContent = {
@@ -34,9 +32,9 @@ export type SourceContent = {
   sourceFile: string;
   mtime: number;
   sha256: string;
-  /** The whole document; chunked by the broker as upstream's project miner does. Left out where it was sent in parts. */
+  /** The whole document, chunked by the broker as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** The document as `source.part` brought it, whole: `length` characters. */
+  /** The whole document as sent with `source.part`: `length` characters. */
   parts?: { sending: string; length: number };
   /** YYYY-MM-DD the text speaks of, if known. */
   contentDate?: string;
@@ -46,27 +44,26 @@ export type SourceContent = {
   sourceDirIno?: string;
   /** Names of upstream's registry that the document mentions, at most KNOWN_NAMES_MAX: its drawers are tagged with them. */
   knownNames?: string[];
-  /** DRAWER_SIZE and what goes with it where nothing is said. */
+  /** DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN by default. */
   cut?: Cut;
   /** MemPalace's own halls by default; within HALL_KEYWORDS_MAX. */
   halls?: HallKeywords;
   /** Languages of the names it is tagged with, by MemPalace's codes, at most LANGUAGES_MAX; English by default. */
   languages?: readonly string[];
-  /** More than that are not filed, and what was filed of it before stays; 0 = any number. */
+  /** Most drawers of the document. A larger document is not filed, and drawers filed before stay. 0 = any number. */
   drawersMax?: number;
-  /** The content was taken out of an office document: filed as upstream's format mode files it. */
+  /** The content was extracted from an office document; it is filed as upstream's format mode files it. */
   isExtracted?: boolean;
   addedBy: string;
 };
 
 /**
- * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair; each part
- * begins where the previous one ended. Nothing is filed of them, and the source's drawers stay, until `source.replace`
- * names their sending.
+ * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair. Each part begins where the
+ * previous one ended. The broker files no part, and the source's drawers stay, until `source.replace` names their sending.
  */
 export type SourcePart = {
   sourceFile: string;
-  /** Made anew each time a document is begun; the newest of a source is the only one there is. */
+  /** Id made for each new sending of the document. The broker keeps only the newest sending of a source. */
   sending: string;
   from: number;
   content: string;
@@ -98,6 +95,6 @@ export type ConversationPart = {
   extractMode?: ExtractMode;
   /** The room of each drawer, in place of `room`. */
   rooms?: string[];
-  /** As for a document. */
+  /** Same default and bound as for a document. */
   halls?: HallKeywords;
 };

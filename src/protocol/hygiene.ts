@@ -1,6 +1,6 @@
 /** Requests and answers of forgetting and undo, on the stream and in the command line. Shapes alone. */
 
-/** What is to be forgotten, by exactly one of the three. `match`: everything that holds the text, to the character. */
+/** Selects the items to forget, in exactly one of three ways. `match`: everything that contains this text exactly. */
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
@@ -27,7 +27,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** How much was forgotten, `carried` of a Roampal's graphs; `erasure` numbers what still has to be erased from files. */
+/** Numbers of forgotten items; `carried`: entries of a Roampal's graphs. `erasure` counts what still has to be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -77,7 +77,7 @@ export type AuditEntry = {
   arguments: Record<string, unknown>;
 };
 
-/** `next`: pass it as `before` to continue; null: there are no more. A page may be empty although others follow. */
+/** Page of the journal. `next`: pass it as `before` to continue; null after the last page. A page may be empty although others follow. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number };

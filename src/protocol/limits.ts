@@ -118,25 +118,28 @@ export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** A write that was spooled longer than this is not sent any more: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
-/** Of what the user, and of what the agent has said in a turn, UTF-16 units: a session is filed whole elsewhere. */
+/**
+ * Most characters (UTF-16 units) that are kept of what the user, and of what the agent, said in a turn. Sessions are filed whole
+ * elsewhere.
+ */
 export const SAID_MAX = 40_000;
 /** Signals of one turn. */
 export const SIGNALS_MAX = 8;
-/** Of the id of a conversation, and of a project's name. */
+/** Longest id of a conversation, and longest name of a project, characters. */
 export const CONVERSATION_ID_MAX = 200;
-/** Memories of a Roampal in one call, and bytes of them as JSON; one that is larger goes alone. */
+/** Memories of a Roampal in one call, and bytes of them as JSON. A memory larger than that is sent alone. */
 export const CARRIED_MAX = 100;
 export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
-/** Of one memory as JSON. */
+/** Largest memory, as JSON. */
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
 /** Items of another memory in one call: rows of one kind, each drawer with all its slices. */
 export const IMPORT_ITEMS_MAX = 200;
-/** Entries of a Roampal's graphs in one call, of the same size as memories, and levels of lists and objects in one. */
+/** Entries of a Roampal's graphs in one call (with the same bound in bytes as memories), and nesting of lists and objects in one entry. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
 /** Notes in one checkpoint: each may have matches in the answer, and all must fit a message. */
 export const CHECKPOINT_ITEMS_MAX = 1_000;
-/** Of the text of a book. */
+/** Largest text of a book. */
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 
 if (SPOOL_AGE_MAX_MS >= IDEMPOTENCY_KEPT_MS) throw new Error("a spooled write must be recognised when it comes again");

@@ -1,7 +1,9 @@
-/** What goes over the wire of memory that learns from outcomes: what a host can tell of a turn, and what a person or a program is told. */
+/** Wire types of memory that learns from outcomes: what a host reports about a turn, and what the broker answers to people and programs. */
 
-/** An exchange that its agent was asked about and has not scored; null where there is none. `reply`: what the user has said to it.
- * `memories`: what was shown for it; `sinceMs`: when the turn began that is to judge it. */
+/**
+ * Exchange that its agent was asked about and has not scored; null if there is none. `reply`: the user's answer to the exchange.
+ * `memories`: memories shown for the exchange. `sinceMs`: when the turn began that is to judge it.
+ */
 export type OwedScore = {
   exchange: { id: string; user: string; assistant: string } | null;
   reply: string;
@@ -9,7 +11,7 @@ export type OwedScore = {
   memories: readonly { id: string; text: string }[];
 };
 
-/** What an agent's host has recorded of a turn, sent with its end: what they do is engine/outcome/signal.ts. */
+/** Signals that an agent's host records during a turn and sends with its end. Their effects are in engine/outcome/signal.ts. */
 export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
 export type HostSignal = (typeof HOST_SIGNALS)[number];
 
@@ -31,23 +33,23 @@ export type MemoryTold = {
   /** Wilson's lower bound of its success; null without uses. */
   proven: number | null;
   /**
-   * The last ones, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name, and `weight` how much that was believed, 0…1; both null for
-   * an outcome of before ledgers noted them.
+   * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a signal's name. `weight`: how much that source was believed,
+   * 0…1. Both are null for an outcome that is older than the ledger's record of them.
    */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /**
-   * What it was shown for, in numbers. `asked`: different questions that are known; `solved`: of these, those that it is a solution of;
-   * `answers`: outcomes by the kind of talk and the collection of then.
+   * Questions that it was shown for, in numbers. `asked`: different questions known; `solved`: how many of them it has solved; `answers`:
+   * outcomes by the topic of the conversation and the memory's collection at the time.
    */
   questions: {
     asked: number;
     solved: number;
     answers: { context: string; collection: string; worked: number; failed: number; partial: number }[];
   };
-  /** The fact of the graph that it states and that is over: it is shown after what still holds. */
+  /** Fact of the graph that the memory states and that has ended. The memory is shown after those that still hold. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];
-  /** Conversations it was shown in, and when they last went on, the newest first. */
+  /** Conversations in which it was shown, and when each last continued, newest first. */
   shownIn: { conversation: string; turn: number; at: string }[];
 };
 
@@ -58,14 +60,14 @@ export type MemoryStats = { collections: Record<string, number>; archived: numbe
 /** `source`: the file it was read from; `at`: when. */
 export type Book = { title: string; source: string; at: string; chunks: number };
 
-/** A memory as programs are told of it; more fields by its collection, and of a search (outcome-memory.md 2.12). */
+/** Memory as fields for programs. Some collections, and a search, add more fields (outcome-memory.md 2.12). */
 export type MemoryFields = Record<string, unknown> & { id: string; content: string; collection: string };
 
-/** `exchange` null: nothing is asked. `toScore`: what was shown for it. */
+/** A turn's texts as fields. `exchange`: the exchange to score; null if the turn asks for no scores. `toScore`: memories shown for it. */
 export type TurnFields = {
   exchange: { user: string; assistant: string } | null;
   toScore: readonly { id: string; text: string }[];
-  /** Those that are always shown, and what fits the prompt. */
+  /** Facts that are always shown; `memories` fit the prompt. */
   facts: readonly MemoryFields[];
   memories: readonly MemoryFields[];
 };
@@ -79,8 +81,9 @@ export type FactRequest = {
 };
 
 /**
- * `conversation`: whose exchange it is, where that is known; else the memories tell. `related`: ids that have the exchange's outcome,
- * in place of `memory_scores`. `exchange_summary`: takes the place of the exchange. `facts`: each becomes a memory of its own.
+ * Scores of a turn. `conversation`: given if the client knows it, else the memories identify it. `related`: ids that all get the
+ * exchange's outcome, instead of `memory_scores`. `exchange_summary` replaces the exchange's text. Each of `facts` becomes a memory of
+ * its own.
  */
 export type ScoreRequest = {
   outcome?: string;
@@ -92,9 +95,9 @@ export type ScoreRequest = {
 };
 
 /**
- * `memories`: those that were found; `summary`: characters of the one that is kept; `facts`: how many were stored. `settled`: memories
- * that have another outcome from this turn already, and keep it. `gone`: drawers that were taken out, and the score they had by then.
- * `atMs`: when the write arrived, as `palace history undo` counts.
+ * Result of a score. `memories`: number of memories found and scored; `summary`: characters of the stored summary; `facts`: number of
+ * facts stored. `settled`: memories that already have another outcome from this turn, and keep it. `gone`: drawers that were deleted,
+ * with their last score. `atMs`: when the write arrived, as `palace history undo` counts.
  */
 export type ScoreResult = {
   outcome: string;
@@ -106,7 +109,7 @@ export type ScoreResult = {
   atMs: number;
 };
 
-/** `query` empty: everything, the newest first. `id`: that memory alone. `metadata_filters`: outcome-memory.md 3.4. */
+/** Search of memories. `query` empty: all memories, newest first. `id`: only that memory. `metadata_filters`: outcome-memory.md 3.4. */
 export type RecallRequest = {
   query?: string;
   id?: string;
@@ -117,8 +120,8 @@ export type RecallRequest = {
   sort_by?: "relevance" | "recency" | "score";
 };
 /**
- * A memory on its way from a Roampal's folder or to one, with the fields and the id that it has there. `collection`: the one it is in there,
- * where a fact that was archived stays a fact.
+ * Memory as it is imported from, or exported to, a Roampal folder, with its fields and id there. `collection`: its collection there, in
+ * which an archived fact is still a fact.
  */
 export type CarriedMemory = {
   id: string;
@@ -127,23 +130,23 @@ export type CarriedMemory = {
   metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
 };
 
-/** What became of each; those that are in no list are here already, just so. Ids are the folder's. */
+/** Result of an import, in ids of the folder. Memories in none of the lists are already here, unchanged. */
 export type ImportReport = {
   added: string[];
-  /** Here as they came last time, and changed over there since. */
+  /** Memories that are here as they were last imported, and have changed in the folder since. */
   updated: string[];
-  /** Other than over there, since they were scored or changed here; they stay as they are. */
+  /** Memories that were scored or changed here, and so differ from the folder. The broker keeps its own state. */
   kept: string[];
-  /** They came before, and have gone here since; they stay away. */
+  /** Memories that were imported before and deleted here since. They are not imported again. */
   gone: string[];
   refused: { id: string; why: string }[];
-  /** Added ones that are older than their collection keeps them. */
+  /** Number of added memories that are older than the lifetime of their collection. */
   overdue: number;
 };
 
 /**
- * `others`: drawers on the page that are no memories. `next`: what asks for the next page; null after the last. `isShifted`: drawers before
- * the page have gone, and the pages no longer fit together.
+ * Page of an export. `others`: number of drawers on the page that do not hold a memory. `next`: params of the next page; null after the
+ * last. `isShifted`: drawers before this page were deleted meanwhile, so the pages no longer fit together.
  */
 export type CarriedPage = {
   memories: CarriedMemory[];
@@ -153,17 +156,17 @@ export type CarriedPage = {
   isShifted: boolean;
 };
 
-/** In a Roampal's folder. */
+/** Files of graphs in a Roampal folder. */
 export const CARRIED_GRAPHS = ["knowledge_graph.json", "content_graph.json", "memory_relationships.json"] as const;
 
 /**
- * An entry of one of its graphs. `at`: the file, the section and the name; without the name where the section has none, the file alone where
- * it is empty. `value`: JSON.
+ * Entry of a graph file. `at`: file, section and name; file and section if the section has no names, the file alone if it is empty.
+ * `value`: JSON.
  */
 export type CarriedEntry = { at: readonly string[]; value: string };
 
-/** The others were here, just so. */
+/** Numbers of entries; the others were already here, unchanged. */
 export type GraphReport = { added: number; updated: number };
 
-/** `next`: asks for the next page; null after the last. */
+/** Page of entries. `next`: pass it as `after` to continue; null after the last page. */
 export type GraphPage = { entries: CarriedEntry[]; next: string | null };

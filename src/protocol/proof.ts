@@ -22,13 +22,13 @@ const SCHEME = "Palace";
 
 const TOKEN = /^pdx_([A-Za-z0-9_-]{8})_([A-Za-z0-9_-]{43})$/;
 
-/** A new token: shown once, never kept. */
+/** Makes a new token, which is shown once and never stored. */
 export function makeToken(): { id: string; token: string } {
   const id = randomBytes(6).toString("base64url");
   return { id, token: `pdx_${id}_${randomBytes(32).toString("base64url")}` };
 }
 
-/** The public part of a token, which names it to the server; undefined for a text that is no token. */
+/** Returns the public part of a token, which names it to the server; undefined for any other text. */
 export function tokenId(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }

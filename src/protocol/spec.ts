@@ -1,7 +1,7 @@
 /**
- * What client and broker say to each other, as types. One connection carries HTTP/1.1; `Upgrade: mcp` on `/mcp` turns it
- * into newline-delimited JSON-RPC 2.0: MCP's own methods plus the `noun.verb` methods of `Methods` below.
- * Imported by both sides; holds no behaviour. The prose is in this folder's README.
+ * Types of the messages between client and broker. One connection carries HTTP/1.1; `Upgrade: mcp` on `/mcp` turns it into
+ * newline-delimited JSON-RPC 2.0: MCP's own methods plus the `noun.verb` methods of `Methods` below. Imported by both sides; contains no
+ * behaviour. The prose is in this folder's README.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "./errors.ts";
@@ -68,7 +68,7 @@ export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
 export const WRITTEN_META = "palace/writtenAtMs";
 /** Set to true in `_meta` of a result that was not computed again. */
 export const REPLAYED_META = "palace/replayed";
-/** The same key as an HTTP header. */
+/** HTTP header that carries an idempotency key. */
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
@@ -173,9 +173,9 @@ export type Methods = {
      */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
-  /** `tooMany`: it would have had this many drawers, and nothing was done. */
+  /** `tooMany`: number of drawers the document would have had; if set, the broker has changed nothing. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
-  /** `held`: characters of the document that are received. */
+  /** `held`: characters of the document received so far. */
   "source.part": { params: SourcePart; result: { held: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
@@ -194,9 +194,9 @@ export type Methods = {
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
   /**
-   * After a mine: hallways of the wing, and tunnels by their names and the topics of wings. `left`: call it again. Names that
-   * stand together on fewer drawers than `hallwayMin`, and wings that share fewer topics than `topicsMin`, are not joined; where
-   * nothing is said, the settings on the broker's machine decide.
+   * Rebuilds, after a mine, the hallways of the wing, and the tunnels by their names and by the topics of wings. `left`: links still to
+   * be changed; call it again. Names that occur together on fewer drawers than `hallwayMin`, and wings that share fewer topics than
+   * `topicsMin`, are not joined. Defaults: the settings on the broker's machine.
    */
   "link.rebuild": {
     params: { wing: string; topics?: Record<string, readonly string[]>; hallwayMin?: number; topicsMin?: number };
@@ -219,7 +219,7 @@ export type Methods = {
     };
     result: JsonObject;
   };
-  /** The drawer of that id, or the only one whose id or hash begins so; else the ids that do. Secrets are masked. */
+  /** Returns the drawer with that id, or the only one whose id or hash begins with it; else the ids that do. Secrets are masked. */
   "drawer.show": {
     params: { id: string };
     result: { found: true; drawer: JsonObject } | { found: false; matches: string[] };
@@ -234,31 +234,34 @@ export type Methods = {
     params: { wing?: string; room?: string; limit?: number; offset?: number };
     result: { drawers: JsonObject[]; total: number; offset: number; limit: number };
   };
-  /** Administration, as is `job.cancel`: one job at a time, which the broker does on its own machine's files. */
+  /** Starts a job, for admins, as is `job.cancel`. The broker runs one job at a time, on its own machine's files. */
   "job.start": { params: JobRequest; result: JobReport };
-  /** Reads everything once; opens nothing to write. */
+  /** Reads everything once, without opening anything for writing. */
   "palace.health": { params: Record<string, never>; result: PalaceHealthReport };
   "job.list": { params: Record<string, never>; result: { jobs: JobReport[] } };
   "job.cancel": { params: { id: string }; result: JobReport };
-  /** The drawer as it was filed, secrets and all. For admins; each such look is in the log. */
+  /** Returns the drawer as it was filed, with its secrets. For admins; each call is logged. */
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
   "memory.forget": { params: ForgetSelector; result: ForgetResult };
-  /** Waits at most this long until nothing is left to erase. */
+  /** Waits until the erasing from files is done, for at most this long. */
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   /** The writes, their authors and times, as far back as the journal goes. */
   "memory.audit": { params: AuditRequest; result: AuditPage };
   /**
-   * Layer 1 of upstream's wake-up, of all wings or of one. With `project`, the wings that may be the project's: notes of
-   * those first, then of others, and nothing that was mined.
+   * Returns layer 1 of upstream's wake-up, of all wings or of one. With `project`, the wings that may be the project's, it returns notes
+   * of those wings first, then of others, and nothing that was mined.
    */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
-   * The user has spoken: what the agent is told beside it. `conversation`: the agent's name and its own id of the talk; `project`:
-   * memories of other projects are left out; `isFresh`: the agent has nothing before its eyes of what it was shown before; `isCompacted`:
-   * nor of what was said, whose last exchanges are told beside; `withinMs`: how long it waits, after which nothing is said.
+   * Begins a turn after the user's message and returns the texts for the agent.
+   * - `conversation`: the agent's name and its own id of the conversation.
+   * - `project`: leaves out memories of other projects.
+   * - `isFresh`: the agent's context no longer contains what it was shown before.
+   * - `isCompacted`: nor what was said; the answer then includes the last exchanges.
+   * - `withinMs`: how long the client waits. After that the broker shows nothing in this turn.
    */
   "turn.begin": {
     params: {
@@ -268,14 +271,14 @@ export type Methods = {
       isFresh?: boolean;
       isCompacted?: boolean;
       withinMs?: number;
-      /** The same is told field by field, too. */
+      /** Also returns the texts as `fields`. */
       isDetailed?: boolean;
     };
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
-   * The agent has answered: the exchange is kept, and what the user says next judges it. `signals`: what the host has recorded of the turn,
-   * eight at most. `metadata`: kept beside it. `id`: the memory; `scored`: the exchange before.
+   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: recorded by the host during the turn, at
+   * most eight. `metadata`: stored with the exchange. `id`: the stored memory; `scored`: whether the exchange before was scored.
    */
   "turn.end": {
     params: {
@@ -288,13 +291,17 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
-  /** `isAsked`: the turn asks for scores; `isScored`: it has got them. */
+  /** `isAsked`: the turn asks for scores; `isScored`: it has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
-   * What the turn that goes on asks for and has not got, for a third party to judge: the beginning of each text, at most twelve
-   * memories. `reply`: what the user has said in the turn. */
+   * Returns the scores that the current turn still owes, for a third party to judge: the beginning of each text, at most twelve memories.
+   * `reply`: what the user has said in the turn.
+   */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
-  /** Its judgment, which may come later. `exchange`, `sinceMs`: as it was told; what was judged since stays. `judged`: what counts of it. */
+  /**
+   * Records a third party's judgment, which may come later. `exchange`, `sinceMs`: from `turn.owed`; outcomes recorded since then stay.
+   * `judged`: number of outcomes recorded.
+   */
   "turn.judge": {
     params: {
       conversation: string;
@@ -305,7 +312,10 @@ export type Methods = {
     };
     result: { judged: number };
   };
-  /** `isNew` false: a book of that title is there, and stays as it is. `size`, `overlap`: characters of a chunk. `id`: a chunk's is `ID_chunk_0`. */
+  /**
+   * Stores a book. `isNew` false: a book of that title exists and is unchanged. `size`, `overlap`: characters of a chunk. `id`: that of
+   * the book; its first chunk is `ID_chunk_0`.
+   */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
     result: { title: string; chunks: number; isNew: boolean; id: string };
@@ -313,10 +323,10 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** What is old, or is to be archived: the fact's text or id. `id` null: no fact is meant by it. */
+  /** Replaces a fact, or archives it. `old_content`, `content`: the fact's text or id. `id` null: no fact matches. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
-  /** `text`: the takeaway as it is kept. */
+  /** `text`: the takeaway as stored. */
   "outcome.record": {
     params: { key_takeaway: string; initial_score?: "worked" | "failed" | "partial" };
     result: { id: string; text: string };
@@ -330,23 +340,25 @@ export type Methods = {
     result: { id: string | null; length: number };
   };
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
-  /** `id`: any that the memory was shown by, or a drawer's. */
+  /** Explains a memory. `id`: any id the memory was shown under, or a drawer's id. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
-  /** Administration, as is `outcome.export`. A part of a Roampal's memories; `isDry`: only tells what would become of them.
-   * `profile`: key of a named profile of Roampal's, which every method of memory with outcomes takes. */
+  /**
+   * Imports a part of a Roampal's memories, for admins, as is `outcome.export`. `isDry`: only reports what it would do. `profile`: key of
+   * a named profile of Roampal's, which every method of memory with outcomes takes.
+   */
   "outcome.import": {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
     result: ImportReport;
   };
-  /** All memories as they are filed, page by page: nothing is masked. */
+  /** Returns all memories as they are filed, page by page, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
-  /** Administration, as is `outcome.exportGraph`. Entries of a Roampal's graphs, of which the journal holds a digest alone. */
+  /** Imports entries of a Roampal's graphs, for admins, as is `outcome.exportGraph`. The journal stores only a digest of them. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
-  /** The entries, page by page, with the ids that memories are exported under: nothing is masked. */
+  /** Returns the entries, page by page, with the ids that memories are exported under, and with secrets unmasked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
-  /** Administration. Tells what would become of a part of another memory. `importer`: the caller's name in the journal. */
+  /** Previews the merge of a part of another memory, for admins. `importer`: the caller's name in the journal. */
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
-  /** Administration. Merges a part of another memory; the journal holds a digest of it alone. */
+  /** Merges a part of another memory, for admins. The journal stores only a digest of it. */
   "memory.import": { params: ImportPart; result: MergeReport };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };

@@ -55,12 +55,12 @@ export type Health = {
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /**
- * What foreign writers did to the public palace, found by its own sequence numbers: looking, nothing, something, or
+ * Foreign writers' changes to the public palace, found by its own sequence numbers. The states are: looking, nothing, something, or
  * unknown. The wire name `strays` stays for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
-  /** Who may have written, or why that is not known. */
+  /** Possible writers, or the reason why they are unknown. */
   detail: string;
   /** Foreign rows, and their collections. */
   rows: number;
@@ -78,7 +78,10 @@ export type ForeignWritersReport = {
 
 /** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
-  /** `verifying`: palace and ledger are being compared. `refused`: that fails; it is tried again, and nothing is written there. */
+  /**
+   * `verifying`: palace and ledger are being compared. `refused`: the comparison fails; the broker repeats it and writes nothing to the
+   * palace.
+   */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   /** Rows of the palace. */
   rows: number;
@@ -89,9 +92,9 @@ export type AdoptionReport = {
   atMs: number | null;
   /** Further information: why it is refused, or what became of the palace's vectors. */
   detail: string;
-  /** What to do about a refusal. */
+  /** Advice for a refusal. */
   hint: string;
-  /** Rows with a number that an export or a repair does not write as it stands; absent in reports of brokers before it. */
+  /** Rows with a number that an export or a repair does not write exactly; absent in reports of older brokers. */
   inexact?: number;
 };
 
@@ -184,7 +187,7 @@ export type CollectionHealth = {
   rows: number;
   /** Vectors in its index on disk. */
   indexed: number;
-  /** Writes that stand in the queue behind it. */
+  /** Writes in the queue behind it. */
   queued: number;
   /** Rows whose vector is in neither. */
   unindexed: number;

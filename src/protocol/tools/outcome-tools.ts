@@ -1,6 +1,6 @@
 /**
  * Rows of the tools' table: memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). Their names have no
- * prefix; agents that ask for the profile `outcome` are told of them alone.
+ * prefix. The profile `outcome` lists these tools only.
  */
 import { integer, number, oneOf, type PropertySchema, READ, text, texts, tool, WRITE } from "./row.ts";
 

@@ -71,7 +71,7 @@ function listed(
 
 function lightened(tool: Tool, shown: readonly string[]): ListedTool {
   const properties = Object.entries(tool.properties).filter(([key]) => shown.includes(key));
-  // A client that does not know the alias must send the parameter it stands in for.
+  // A client that does not know the alias must send the parameter that the alias replaces.
   const required = [...tool.required, ...(tool.requiredEither ?? [])];
   return listed(
     tool,

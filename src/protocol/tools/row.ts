@@ -27,13 +27,13 @@ export type Columns = {
   /** The least role that may call it; `agent to change`: a reader may call it without arguments. */
   role: "reader" | "agent" | "agent to change";
   /**
-   * Whether a client spools the call while there is no broker. A call that only reads, or depends on the present state,
+   * Rule for spooling: whether a client spools the call while no broker answers. A call that only reads, or depends on the present state,
    * is not spooled.
    */
   spool: "always" | "unless dry" | "never";
   /** True for a write that needs findings of the main thread, which also include its sender's earlier writes. */
   isPrepared: boolean;
-  /** Whose tool it is: MemPalace's, or that of memory which learns from outcomes. Each has names and a list of its own. */
+  /** Surface that the tool belongs to: MemPalace's, or that of memory which learns from outcomes. Each has its own names and list. */
   surface: "palace" | "outcome";
   /** Secrets are masked in its answer. */
   isMasked: boolean;
