@@ -14,7 +14,7 @@ const NOTICE =
 const CUT = "| … (more in the palace: mempalace_search)";
 
 /**
- * Returns an empty text when there are no words. The result has at most `maxBytes` in UTF-8, which must leave room for the
+ * Returns the quoted text; empty if the text contains no words. The result has at most `maxBytes` in UTF-8, which must leave room for the
  * fence itself.
  */
 export function fence(text: string, maxBytes: number): string {

@@ -31,7 +31,7 @@ export type Filing = {
   mine: () => Promise<void>;
 };
 
-/** Resolves when nothing is left to do, or at once when another process has the session. Errors: those of `mine`. */
+/** Files a session. Resolves when all of it is filed, or at once if another process is filing it. Errors: those of `mine`. */
 export async function fileSession({ folder, harness, session, mine }: Filing): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = createHash("sha256").update(`${harness}\0${session}`).digest("hex").slice(0, 32);

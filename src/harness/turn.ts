@@ -1,6 +1,6 @@
 /**
- * A turn of a conversation, for memory that learns from outcomes: what the agent is told beside the user's message, and the exchange
- * once it has answered. Used by `palace hook` when MEMPALACE_OUTCOMES is on.
+ * Sends a conversation's turns to memory that learns from outcomes. It fetches the texts for the agent beside the user's message, and
+ * stores the exchange once the agent has answered. Used by `palace hook` when MEMPALACE_OUTCOMES is on.
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -15,50 +15,53 @@ import type { Exchange } from "./signal/signals.ts";
 export type Turn = Readonly<{
   /** The agent's name, and its own id of the session. */
   conversation: string;
-  /** The agent's working folder; empty where it is not known. */
+  /** The agent's working folder; empty if unknown. */
   cwd: string;
 }>;
 
 export type Asking = Readonly<{
   prompt: string;
-  /** Memories of other projects are left out. */
+  /** True to leave out memories of other projects. */
   isScoped: boolean;
-  /** The agent has nothing before its eyes of what it was shown before. */
+  /** True if the agent's context no longer contains what it was shown before. */
   isFresh?: boolean;
-  /** Nor of what was said. */
+  /** True if the agent's context no longer contains what was said either. */
   isCompacted: boolean;
-  /** How long it waits. */
+  /** Longest time to wait, ms. */
   withinMs: number;
 }>;
 
-/** What is asked of the agent about the exchange before, and what is known; each may be empty. */
+/** Texts for the agent: the question about the exchange before, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
 /** Errors: the client's. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
-  // An older broker knows isFresh alone.
+  // An older broker knows only `isFresh`.
   const isFresh = more.isFresh === true || more.isCompacted;
   const params = { conversation: idOf(turn), prompt, ...more, isFresh, ...(isScoped && project !== "" && { project }) };
   return client.call("turn.begin", params);
 }
 
-/** Kept once a key, whatever is repeated. Errors: the client's. */
+/** Stores an exchange, once per key even if repeated. Errors: the client's. */
 export async function keepExchange(client: Client, turn: Turn, exchange: Exchange, key: string): Promise<void> {
   await client.call("turn.end", endOf(turn, exchange), { key });
 }
 
 export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Methods["turn.end"]["params"] {
   const project = projectOf(turn);
-  // One character more than is kept: the broker sees that something is missing.
+  // One character more than is stored, so that the broker sees that the text was cut.
   const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
   const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/** `reply`: what the user has said in this turn. What the agent was asked in it and has not scored; null where that is nothing, and with a broker that is too old to tell. */
+/**
+ * Returns the scores that the agent was asked for in this turn and has not given; null if there are none, or if the broker is too old.
+ * `reply`: the user's words in this turn.
+ */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
-  // Nobody can tell from nothing what the user made of it.
+  // Without a reply nobody can judge what the user made of the answer.
   if (reply.trim() === "") return null;
   const owed = await client
     .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
@@ -66,7 +69,7 @@ export async function owedScore(client: Client, turn: Turn, reply: string): Prom
   return owed === undefined || owed.exchange === null ? null : owed;
 }
 
-/** Counted once an exchange, whatever is repeated. Errors: the client's. */
+/** Sends a judgment, counted once per exchange even if repeated. Errors: the client's. */
 export async function keepJudgment(
   client: Client,
   turn: Turn,
@@ -85,8 +88,8 @@ export async function keepJudgment(
 }
 
 /**
- * What the extension and the plugin send to `palace hook`, as JSON on stdin. Fields of another type are empty, and signals of another
- * version are left out: the exchange is kept all the same.
+ * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and unknown
+ * signals of another version are dropped: the exchange is stored all the same.
  */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const word = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -107,7 +110,7 @@ function idOf({ conversation }: Turn): string {
   return `${agent.slice(0, CONVERSATION_ID_MAX / 2)}/${createHash("sha256").update(conversation).digest("hex")}`;
 }
 
-/** A project is a folder's name: the same checkout has another path in a container. */
+/** Returns the project's name, which is its folder's name: the same checkout has another path in a container. */
 function projectOf({ cwd }: Turn): string {
   return basename(cwd);
 }

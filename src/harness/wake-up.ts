@@ -21,7 +21,7 @@ const IDENTITY_MAX_CHARS = 4_000;
 /** `project`: the wings that may be of the folder that the agent works in. */
 export type WakeUp = { config: Config; settings: HarnessSettings; client: Client; project: readonly string[] };
 
-/** Empty when there is nothing to tell. Errors: the client's. */
+/** Returns the text; empty when there is nothing to tell. Errors: the client's. */
 export async function wakeUpText({ config, settings, client, project }: WakeUp): Promise<string> {
   const { wing } = settings;
   const { story } = await client.call("palace.wakeUp", { project, ...(wing !== undefined && { wing }) });
@@ -29,7 +29,7 @@ export async function wakeUpText({ config, settings, client, project }: WakeUp):
   return fence(parts.filter(Boolean).join("\n\n"), settings.injectedMaxBytes);
 }
 
-/** Never throws: a text that cannot be stored is made again. */
+/** Stores a text. Never throws: a text that cannot be stored is made again. */
 export function keepText(config: Config, session: string, text: string): void {
   try {
     const folder = folderOf(config);
@@ -41,7 +41,7 @@ export function keepText(config: Config, session: string, text: string): void {
   }
 }
 
-/** Undefined when no text was made for that session, or only long ago. */
+/** Returns the stored text; undefined if none was made for that session, or only long ago. */
 export function keptText(config: Config, session: string): string | undefined {
   try {
     return readFileSync(fileOf(config, session), "utf8");
@@ -62,7 +62,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "wake-up");
 }
 
-/** Hashes the session's id, which comes from an agent and is no file name. */
+/** Hashes the session's id: it comes from an agent and may not be usable as a file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
 }

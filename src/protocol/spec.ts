@@ -295,7 +295,7 @@ export type Methods = {
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
    * Returns the scores that the current turn still owes, for a third party to judge: the beginning of each text, at most twelve memories.
-   * `reply`: what the user has said in the turn.
+   * `reply`: the user's words in the turn.
    */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
   /**

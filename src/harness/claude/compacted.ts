@@ -1,6 +1,6 @@
 /**
- * Marks sessions of Claude Code whose context was compacted: what was shown in them stands there no longer. The mark is a file, because
- * each hook is a process of its own. Used by `palace hook`.
+ * Marks sessions of Claude Code whose context was compacted, because the agent no longer sees what it was shown before. The mark is a
+ * file, because each hook is a process of its own. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { removeOld } from "../../platform/old-files.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
-/** Never throws: without the mark, what was shown before is not shown again. */
+/** Writes the mark. Never throws: without the mark, the only loss is that memories shown before are not shown again. */
 export function markCompacted(config: Config, session: string): void {
   try {
     const folder = folderOf(config);
@@ -27,7 +27,7 @@ export function isCompacted(config: Config, session: string): boolean {
   return existsSync(fileOf(config, session));
 }
 
-/** Never throws: what stands in a context once more does no harm. */
+/** Removes the mark. Never throws: showing a memory a second time does no harm. */
 export function unmarkCompacted(config: Config, session: string): void {
   try {
     rmSync(fileOf(config, session), { force: true });
@@ -40,7 +40,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "compacted");
 }
 
-/** Hashes the session's id, which comes from an agent and is no file name. */
+/** Hashes the session's id: it comes from an agent and may not be usable as a file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), createHash("sha256").update(session).digest("hex").slice(0, 32));
 }

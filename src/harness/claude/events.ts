@@ -9,12 +9,12 @@ export type HookInput = Readonly<{
   event: string;
   session: string;
   source: string;
-  /** What the user has said; empty where the host speaks. */
+  /** The user's words; empty if the host speaks. */
   prompt: string;
   cwd: string;
   transcript: string;
   lastAnswer: string;
-  /** A subagent's own events; the end of a turn that another hook made the agent go on with. */
+  /** True for events of a subagent; `isGoneOn`: true at the end of a turn that another hook made the agent continue. */
   isSubagent: boolean;
   isGoneOn: boolean;
 }>;
@@ -23,9 +23,9 @@ export type Doors = {
   wakeUp: () => Promise<string>;
   /** Empty when nothing matches or recall is off. */
   recall: (prompt: string) => Promise<string>;
-  /** What memory with outcomes says beside a prompt; empty when it is off. */
+  /** Returns the texts of memory with outcomes for a prompt; empty when it is off. */
   turn: (prompt: string) => Promise<string>;
-  /** Keeps the exchange that has ended. */
+  /** Stores the exchange that has ended. */
   turnEnded: () => Promise<void>;
   /** Starts filing the session and does not wait for it. */
   file: (session: string) => void;

@@ -1,12 +1,12 @@
 /**
- * The last question and its answer in a transcript of Claude Code, and what the tools in between tell. Pure. Source: outcome-memory.md
- * 6.3; transcripts of Claude Code 2.1.330.
+ * Reads the last question and its answer from a transcript of Claude Code, and the signals of the tools used in between. Pure. Source:
+ * outcome-memory.md 6.3; transcripts of Claude Code 2.1.330.
  */
 import { isRecord } from "../../platform/is-record.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 
-/** What the host puts around a user's words, or in their place. */
+/** Tags that the host puts around a user's words, or in their place. */
 const HOST_TAGS = [
   ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
@@ -14,8 +14,8 @@ const HOST_TAGS = [
 ];
 
 /**
- * `transcript`: its end, by lines; the first may be half of one. `lastAnswer`: what the host says that the agent said last. `isWhole`: what
- * each tool has answered stands there.
+ * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer,
+ * from the host. `isWhole`: the transcript contains the results of all tools.
  */
 export function lastExchange(transcript: string, lastAnswer: string): Exchange & { isWhole: boolean } {
   let user = "";
@@ -32,12 +32,12 @@ export function lastExchange(transcript: string, lastAnswer: string): Exchange &
   return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()), isWhole: tools.areAnswered() };
 }
 
-/** A message without what the host has put there. Empty where nobody has said anything: a subagent in the background has ended. */
+/** Removes the host's additions from a message. Empty if the host alone wrote it, as when a subagent in the background has ended. */
 export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
 
-/** The host's own entries, and those of a subagent, say nothing. */
+/** Reads a line; the host's own entries, and those of a subagent, are skipped. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const nothing = { type: "", text: "", entry: {} };
   if (!line.startsWith("{")) return nothing;
@@ -64,14 +64,14 @@ function textOf(content: unknown): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** With whatever stands in the tag beside its name. A block that does not end stays. */
+/** Removes all blocks of a tag, with or without attributes. A block without an end stays. */
 function withoutBlocks(text: string, tag: string): string {
   const [open, close] = [`<${tag}`, `</${tag}>`];
   let rest = "";
   for (let at = 0; ;) {
     const begin = text.indexOf(open, at);
     if (begin === -1) return rest + text.slice(at);
-    // Another tag, whose name only begins so: the end is looked for once a block.
+    // Another tag's name may begin with this one. Only a real tag makes us look for an end.
     const isTag = [">", " "].includes(text.charAt(begin + open.length));
     const end = isTag ? text.indexOf(close, begin) : begin + open.length;
     if (end === -1) return rest + text.slice(at);

@@ -11,19 +11,19 @@ import { type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../platform/within.ts";
 import type { Exchange } from "../signal/signals.ts";
 
-/** How long a hook may take to end once its time is over, and how long we wait until it has read what it is handed. */
+/** Time a hook gets to exit after its limit, and time we wait until it has read its input, ms. */
 const GRACE_MS = 1_000;
 /** The text may arrive after the first turn without being lost. */
 const WAKE_UP_MAX_MS = 15_000;
 /** More than a fenced text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
-/** `cwd`: the project's folder, where the process runs in another one. */
+/** Hook to run. `cwd`: the project's folder, if this process runs in another one. */
 export type Hook = {
   argv: readonly string[];
   env: Env;
   agent: string;
-  /** How long a turn of the agent waits for it. */
+  /** Longest time a turn of the agent waits for it, ms. */
   turnMaxMs: number;
   log: (line: string) => void;
   cwd?: string | undefined;
@@ -62,17 +62,19 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   }
 }
 
-/** Empty when there is nothing to tell or no memory. With `isResumed` it returns only what the session was told before. */
+/** Returns the wake-up text; empty when there is none, or no memory. With `isResumed` it returns only what the session was told before. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
   const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/** What memory with outcomes says beside a prompt: what it asks about the exchange before, and what is known. Each may be empty. */
+/** Texts of memory with outcomes for a prompt: the question about the exchange before, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** What an agent no longer sees of its session: what it was shown; that, and what was said, but for a summary. */
+/**
+ * Parts of a session that the agent no longer sees: `shown`: the memories it was shown; `said`: also what was said, except for a summary.
+ */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
@@ -92,7 +94,7 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
   const [command = "", ...first] = hook.argv;
   try {
     const child = spawn(command, [...first, ...args], { env: hook.env, stdio: ["pipe", "pipe", "ignore"] });
-    // It may have ended before it reads that.
+    // The process may end before it reads its input.
     child.stdin.on("error", () => {}).end(input === undefined ? "" : JSON.stringify(input));
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
@@ -113,7 +115,7 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
   }
 }
 
-/** Hands an exchange over, to a process that outlives this one. Resolves when it has all of it. */
+/** Hands an exchange over to a process that outlives this one. Resolves when that process has read all of it. */
 export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchange): Promise<void> {
   const [command = "", ...first] = hook.argv;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -13,13 +13,13 @@ const ATTEMPTS = 2;
 const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
-/** In 20 s at most. Errors: Error, which says what the endpoint did. */
+/** Asks the model, for at most 20 s. Errors: Error, which says what the endpoint did. */
 export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },
     { role: "user", content: question(owed) },
   ];
-  // The second time without what some models refuse.
+  // The second attempt leaves out the parameters that some models refuse.
   const usual = { temperature: 0, max_tokens: REPLY_TOKENS };
   let problem = "";
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -45,7 +45,7 @@ async function post(
     method: "POST",
     headers: { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },
     body: JSON.stringify(body),
-    // What it is sent is for this address alone.
+    // Does not follow redirects: the text may only go to this address.
     redirect: "error",
     signal: AbortSignal.timeout(REQUEST_MAX_MS),
   });
@@ -59,7 +59,7 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Empty where it has said nothing. A model that thinks aloud may have its answer there, but no draft of it. */
+/** Returns the model's answer; empty without one. A model may put its answer into its thoughts; thoughts that were cut off do not count. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

@@ -1,5 +1,5 @@
 /**
- * What a judge model is asked about an exchange that the agent has not scored, and what its reply says. Pure. Source:
+ * Builds the question to a judge model about an exchange that the agent has not scored, and reads the model's reply. Pure. Source:
  * outcome-memory.md 7.5.
  */
 import { isRecord } from "../../platform/is-record.ts";
@@ -7,7 +7,7 @@ import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };
 
-/** The end of what some models think aloud. */
+/** End of the thoughts that some models print. */
 const THOUGHT = "</think>";
 const OUTCOMES: readonly unknown[] = ["worked", "failed", "partial", "unknown"];
 
@@ -29,7 +29,10 @@ export function question({ exchange, reply, memories }: OwedScore): string {
   return JSON.stringify({ exchange: { user, assistant }, reply, memories });
 }
 
-/** What stands between the first brace of a reply, behind its thoughts, and the last. Undefined for one that judges nothing; ids that were not asked about are left out. */
+/**
+ * Parses a reply: the JSON from its first brace, after the model's thoughts, to its last. Undefined without a valid outcome. Ids that
+ * were not asked about are left out.
+ */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   let given: unknown;
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);

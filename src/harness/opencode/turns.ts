@@ -1,6 +1,6 @@
 /**
- * What the plugin follows of opencode's turns for memory that learns from outcomes: the user's text, the agent's, and what the memory
- * said beside a message, which stands in front of that message in every request. Nothing here changes what opencode shows.
+ * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's, and the texts that the memory adds to a
+ * message. Each request has these texts in front of that message. The plugin does not change what opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -20,7 +20,10 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: the user's, whose parts are no answers; `steps`: by their parts, in the order in which they ended. */
+/**
+ * State of a turn. `message`: the user's message, whose parts are not answers; `answers`, `steps`: by part, in the order in which they
+ * ended.
+ */
 type Turn = {
   message: string;
   prompt: string;
@@ -29,16 +32,16 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Later ones push out what was said long ago. */
+/** Messages whose texts are kept; newer ones push out the oldest. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
   readonly #turns = new Map<string, Turn>();
   /** Keyed by the id of the user's message. */
   readonly #told = new Map<string, Beside & { session: string }>();
-  /** Sessions whose agent has before its eyes what it was shown. */
+  /** Sessions whose agent still sees what it was shown. */
   readonly #seeing = new Set<string>();
-  /** Sessions that were compacted since they were told anything. */
+  /** Sessions that were compacted and have not been shown anything since. */
   readonly #compacted = new Set<string>();
   /** Sessions whose user has taken messages back since the last turn ended. */
   readonly #reverted = new Set<string>();
@@ -47,7 +50,10 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /** opencode stores nothing of what stands in front of a message: after a start of it, as after a compaction, the agent has seen nothing. */
+  /**
+   * Returns true if the agent sees nothing of what it was shown before. opencode does not store the texts in front of messages, so they
+   * are lost when opencode starts and when it compacts the session.
+   */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -62,9 +68,12 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /** The first that is told anew may repeat what still stands in front of messages that the compaction has left. */
+  /**
+   * Stores the texts for a message. It drops older ones if the agent is fresh: the new texts may repeat those in front of messages that a
+   * compaction has left.
+   */
   tell(session: string, message: string, beside: Beside): void {
-    // An answer that comes too late is empty, and says of nothing that it was shown.
+    // A late answer is empty, so the agent was not shown anything.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -77,7 +86,7 @@ export class Turns {
     }
   }
 
-  /** A part's text is all of it so far. */
+  /** Keeps a part, which contains its whole text so far. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -86,18 +95,18 @@ export class Turns {
     if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
   }
 
-  /** opencode removes what was taken back when the user goes on. */
+  /** Notes that messages were taken back: opencode removes them when the user goes on. */
   removed(session: string): void {
     this.#reverted.add(session);
   }
 
-  /** An answer that was broken off, or failed, is none. */
+  /** Marks a turn whose answer was broken off or failed: it is not stored. */
   broke({ sessionID = "", role, error }: Info): void {
     const turn = this.#turns.get(sessionID);
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Once a turn; undefined where one of them has said nothing. */
+  /** Returns the exchange of a turn that has ended, once; undefined without an answer. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
@@ -131,8 +140,8 @@ export class Turns {
   }
 
   /**
-   * The messages of a request, with what is known in front of each; those of opencode stay as they are, because it shows them. The
-   * question for scores stands in front of the last one alone: it was answered, or not, when the next came.
+   * Returns the messages of a request, each with its texts in front. The originals are not changed, because opencode shows them. Only the
+   * last user message gets the question for scores: an earlier question was answered, or not, before the next message.
    */
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");
@@ -148,7 +157,7 @@ export class Turns {
   }
 }
 
-/** Undefined for a tool that goes on, was broken off, or is none that tells anything. */
+/** Returns a tool's step; undefined for a tool that still runs, was broken off, or is not one that gives a signal. */
 function stepIn({ tool, state }: Part): Step | undefined {
   if (state?.status !== "completed") return undefined;
   const exit = state.metadata?.exit;

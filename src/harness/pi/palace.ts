@@ -35,7 +35,7 @@ export default function palace(pi: Pi): void {
   let due: Due | undefined;
   /** True when the session has messages since its last hand-over. */
   let isUnfiled = false;
-  /** What the user has said in the turn that goes on, where memory with outcomes follows it. */
+  /** The user's words of the current turn, if memory with outcomes tracks it. */
   let prompt = "";
   /** The summary may have dropped what was said, and what the agent was shown. */
   let isCompacted = false;
@@ -91,7 +91,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // An answer that comes too late is empty, and says of nothing that it was shown.
+    // A late answer is empty, so the agent was not shown anything.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -142,7 +142,7 @@ function isFresh(reason: string | undefined, { sessionManager }: PiContext): boo
   return !sessionManager.getEntries().some(({ type, customType }) => type === "message" || customType === WAKE_UP);
 }
 
-/** Empty for one that was broken off, or failed. */
+/** Returns the agent's answer; empty for one that was broken off, or failed. */
 function answerIn(messages: NonNullable<PiEvent["messages"]>): string {
   const answers = messages.filter(({ role }) => role === "assistant");
   if (["aborted", "error"].includes(answers.at(-1)?.stopReason ?? "")) return "";

@@ -1,13 +1,13 @@
-/** The tools that a run of pi has called, and how they ended, as its messages have them. Pure. Source: pi 1.5's bash tool. */
+/** Reads the tool calls of a pi run, and how each ended, from its messages. Pure. Source: pi 1.5's bash tool. */
 import { isRecord } from "../../platform/is-record.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 import type { PiRunMessage } from "./host.ts";
 
-/** What the tool writes at the end of the output of a command that has failed. */
+/** Last line that the tool writes after the output of a command that failed. */
 const EXIT = "Command exited with code ";
 
-/** In the order of the calls. */
+/** Returns the steps in the order of the calls. */
 export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
   const ends = new Map(
     messages.flatMap((one) => (one.role === "toolResult" ? [[one.toolCallId, endOf(one)] as const] : [])),
@@ -19,7 +19,7 @@ export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
   });
 }
 
-/** A tool that was refused, broken off, or took too long, has no exit code. */
+/** Returns how a tool ended. A tool that was refused, broken off, or took too long has no exit code. */
 function endOf({ isError, content }: PiRunMessage): Ended | undefined {
   const last = listOf(content).findLast((part) => isRecord(part) && part["type"] === "text");
   const text = isRecord(last) ? String(last["text"]) : "";

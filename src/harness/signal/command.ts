@@ -1,32 +1,32 @@
-/** What a command line, and the code it has ended with, tell of an agent's work. Pure. Used by `signals.ts`. */
+/** Reads signals of an agent's work from a command line and its exit code. Pure. Used by `signals.ts`. */
 import { answersNo } from "./asking.ts";
 import { type Course, courseOf, withoutTurns } from "./course.ts";
 import { revertAt } from "./revert.ts";
 import { readCommands, type SimpleCommand } from "./shell.ts";
 import { isTestsOwn, meansNoTest, nameOf, programOf, runsTests } from "./test-command.ts";
 
-/** How a command has ended by itself: its exit code, and what it has printed, as far as the host keeps it. */
+/** Result of a command that ended by itself: its exit code, and its output, as far as the host keeps it. */
 export type Ended = Readonly<{ exit: number; output: string }>;
 
 export type Told = {
-  /** Undefined where it holds no test; `unclear` where its exit code is not, or not surely, that of the tests. */
+  /** Result of the tests; undefined if the line runs none. `unclear` if the exit code is not, or not surely, that of the tests. */
   tests: "passed" | "failed" | "unclear" | undefined;
   hasFailed: boolean;
   hasReverted: boolean;
 };
 
-/** Nothing was run, or something from outside has ended it: `timeout`, not executable, not found, interrupted, killed, asked to end. */
+/** Exit codes that are not the command's own: timeout, not executable, not found, interrupted, killed, asked to end. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
-/** They do not fail; the first is an assignment. */
+/** Commands that never fail; "" is an assignment. */
 const QUIET: ReadonlySet<string> = new Set(["", ..."set echo printf true : exec export".split(" ")]);
-/** Nor do these print anything. */
+/** Commands of `QUIET` that print nothing either. */
 const SPEECHLESS: ReadonlySet<string> = new Set(["", ..."set true : export".split(" ")]);
-/** They do not, unless a file or folder is missing that is named to them. */
+/** Commands that fail only if a file or folder in their arguments is missing. */
 const FILTERS: ReadonlySet<string> = new Set(["tee", "tail", "cat"]);
-/** They fail with a 1 or a 2. */
+/** Commands that fail only with exit code 1 or 2. */
 const MOVING: ReadonlySet<string> = new Set(["cd", "pushd", "mkdir"]);
-/** What pi and opencode, and Claude Code, write of a command themselves. */
+/** Lines that the host itself adds to the output: pi and opencode, and Claude Code. */
 const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
 /** zoxide takes the place of `cd` in some shells. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
@@ -52,7 +52,7 @@ export function readCommand(line: string, { exit, output }: Ended): Told {
   };
 }
 
-/** `isThere`: the folders that the line goes to were there. */
+/** Returns the result of the tests. `isThere`: the folders that the line changes to exist. */
 function testsOf({ deciders, enders, hasUnset }: Course, exit: number, isThere: boolean): Told["tests"] {
   if (!deciders.some(({ words }) => runsTests(words)) || NOT_THEIRS.has(exit)) return "unclear";
   if (exit === 0) return "passed";
@@ -63,14 +63,14 @@ function testsOf({ deciders, enders, hasUnset }: Course, exit: number, isThere: 
   return isSure ? "failed" : "unclear";
 }
 
-/** A variable that is not set can end the line: `${X:?}`, or any under `set -u`. */
+/** Returns true for a word that may end the line because a variable is not set: `${X:?}`, or any variable under `set -u`. */
 function mayStop(word: string, hasUnset: boolean): boolean {
   return word.includes("${") || (hasUnset && word.includes("$"));
 }
 
 /**
- * Each folder change of the line has gone well: one that fails says so by its name, and nothing runs behind it. Where nothing is printed
- * before, something printed that has no such name in it is of what ran behind.
+ * Returns true if each folder change of the line has surely succeeded. A change that fails prints its own name, and no command after it
+ * runs. So if the commands before print nothing, output without such a name comes from a command after the changes.
  */
 function hasMoved(commands: readonly SimpleCommand[], output: string): boolean {
   const last = commands.findLastIndex(moves);
@@ -86,7 +86,7 @@ function programNameOf({ words }: SimpleCommand): string {
   return nameOf(programOf(words)[0] ?? "");
 }
 
-/** The command has not ended with that code. */
+/** Returns true if the command cannot have ended with that code. */
 function cannotEnd({ words }: SimpleCommand, exit: number): boolean {
   const [program = "", ...rest] = programOf(words);
   const name = nameOf(program);

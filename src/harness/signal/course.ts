@@ -1,25 +1,25 @@
-/** How a line goes on from one command to the next, and which of them its exit code is of. Pure. Used by `command.ts`. */
+/** Follows how a line goes on from one command to the next, and which command its exit code belongs to. Pure. Used by `command.ts`. */
 import type { SimpleCommand } from "./shell.ts";
 import { nameOf, programOf } from "./test-command.ts";
 
-/** The shell's own words that change how the line goes on, so that nobody knows what ran, or whose exit code it is. */
+/** Shell words that change how the line goes on: with them it is unknown which commands ran and whose exit code the line has. */
 const TURNS: ReadonlySet<string> = new Set([
   ..."! { } [[ ]] (( )) if then elif else fi for while until do done case esac select function coproc".split(" "),
   ..."trap eval exit return alias unalias shopt break continue builtin enable hash wait logout suspend".split(" "),
 ]);
 const SET_OPTIONS: ReadonlySet<string> = new Set(["pipefail", "errexit", "nounset", "xtrace", "verbose"]);
-/** Of `set`: `e`, `u`, `x` and `v` change no more than what is known here. */
+/** Letters of `set` whose effects are all known here. */
 const SET_LETTERS = "euxvo";
 
 export type Course = Readonly<{
-  /** The commands whose exit codes become that of the line; none where another may have taken their place. */
+  /** Commands whose exit codes become that of the line; empty if another command may have replaced it. */
   deciders: readonly SimpleCommand[];
-  /** Those that can have ended the line: all of them under `set -e`. */
+  /** Commands that may have ended the line: all of them under `set -e`. */
   enders: readonly SimpleCommand[];
   hasUnset: boolean;
 }>;
 
-/** Undefined where it cannot be followed. */
+/** Returns the course of a line; undefined if it cannot be followed. */
 export function courseOf(commands: readonly SimpleCommand[]): Course | undefined {
   const options = optionsOf(commands);
   if (options === undefined || commands.some((command, at) => turns(command, at === commands.length - 1)))
@@ -31,7 +31,7 @@ export function courseOf(commands: readonly SimpleCommand[]): Course | undefined
   return { deciders, enders: options.has("errexit") ? commands : last, hasUnset: options.has("nounset") };
 }
 
-/** A command without the words that turn the line's course: `if npm test`. */
+/** Returns a command without the words that change the line's course, such as `if` in `if npm test`. */
 export function withoutTurns(words: readonly string[]): readonly string[] {
   const start = words.findIndex((word) => !TURNS.has(word));
   return start === -1 ? [] : words.slice(start);
@@ -42,12 +42,12 @@ function turns({ words }: SimpleCommand, isLast: boolean): boolean {
   const program = programOf(words);
   const name = program[0] ?? "";
   if (TURNS.has(first) || TURNS.has(name)) return true;
-  // Behind it nothing runs; alone it redirects.
+  // After `exec PROGRAM` no command of the line runs; `exec` without a program only redirects.
   if (words.includes("exec") && !isLast && program.length > 0 && first === "exec") return true;
   return nameOf(name) === "command" && !/^-[vV]$/.test(program[1] ?? "");
 }
 
-/** What `set` has switched on for the line; undefined where that is not known. */
+/** Returns the options that `set` switches on for the line; undefined if they are unknown. */
 function optionsOf(commands: readonly SimpleCommand[]): ReadonlySet<string> | undefined {
   const on = new Set<string>();
   for (const { words, before, after } of commands) {
@@ -57,7 +57,7 @@ function optionsOf(commands: readonly SimpleCommand[]): ReadonlySet<string> | un
     if (changes === undefined || !isPlain) return undefined;
     for (const [sign, option] of changes) {
       if (sign === "-") on.add(option);
-      // What ends a line may have been on before; a pipe is none that is known any longer.
+      // Only `pipefail` can be switched off again: the other options may have ended the line before.
       else if (option === "pipefail") on.delete(option);
     }
   }

@@ -1,6 +1,9 @@
-/** Which options make a runner of tests list, show or prepare them, or pass without any. Pure. Used by `test-command.ts`, `revert.ts`. */
+/**
+ * Decides which options make a test runner list, show or prepare tests, or pass without running any. Pure. Used by `test-command.ts`,
+ * `revert.ts`.
+ */
 
-/** Parts of an option's name: `--collect-only`, `--listTests`, `-list=.`. What stands behind `=` is no part. */
+/** Parts of an option's name: `--collect-only`, `--listTests`, `-list=.`. Text after `=` does not count. */
 const SHOWING: ReadonlySet<string> = new Set([
   ...[
     "help",
@@ -33,10 +36,13 @@ const SHOWING: ReadonlySet<string> = new Set([
     "funcargs",
   ],
   ...["init", "clear", "generate", "migrate", "warm", "merge", "devenv", "notest", "notests", "bench", "archive"],
-  // Some tests, or none at all, and both are well.
+  // These run some tests or none, and pass in both cases.
   ...["changed", "related", "stale", "present", "never"],
 ]);
-/** Two parts, one behind the other: `--no-run`, `--passWithNoTests`; the empty one stands before a name: `--markers`, not `--strict-markers`. */
+/**
+ * Pairs of adjacent parts: `--no-run`, `--passWithNoTests`. An empty first part is the start of the name: `--markers` matches,
+ * `--strict-markers` does not.
+ */
 const SHOWING_PAIRS: ReadonlySet<string> = new Set([
   ...[
     "no run",
@@ -50,19 +56,19 @@ const SHOWING_PAIRS: ReadonlySet<string> = new Set([
     " markers",
   ],
 ]);
-/** Letters that do the same, behind one dash, alone or with others: `make -kn`. */
+/** Letters with the same effect, after one dash, alone or with others: `make -kn`. */
 const LETTERS = new Map<string, string>([
   ...["make", "gmake"].map((name) => [name, "hvnqtpi"] as const),
   ...["npm", "pnpm", "yarn", "bun"].map((name) => [name, "hvV"] as const),
   ...["jest", "vitest", "rspec"].map((name) => [name, "hv"] as const),
   ...["bash", "sh", "zsh"].map((name) => [name, "hnc"] as const),
-  // `npx` and what else stands before a program.
+  // `npx` and other prefixes of a program.
   ["", "hvV"],
   ["tox", "hlan"],
   ["nox", "hl"],
   ["rake", "hnADHPTVW"],
 ]);
-/** Whole words that do the same, beside `-h`. */
+/** Whole words with the same effect, beside `-h`. */
 const WORDS = new Map<string, readonly string[]>([
   ["go", ["-c", "-n", "-exec"]],
   ["dotnet", ["-t"]],
@@ -74,16 +80,16 @@ const WORDS = new Map<string, readonly string[]>([
   ...["python", "python3"].map((name) => [name, ["-c", "-V"]] as const),
   ...["pytest", "py.test", "mocha", "cargo", "deno", "playwright", "composer"].map((name) => [name, ["-V"]] as const),
 ]);
-/** First words that do the same, where they are no options: of any runner that has no other purpose, and of one. */
+/** First words, other than options, with the same effect: for any runner that has no other purpose, and for one program. */
 const FIRST: ReadonlySet<string> = new Set(["help", "list", "init", "bench", "related"]);
 const FIRST_OF = new Map<string, ReadonlySet<string>>([
   ["tox", new Set("config devenv depends exec quickstart schema l c d de e q".split(" "))],
   ["ava", new Set(["debug", "reset-cache"])],
 ]);
-/** Patterns that no test's name has. */
+/** Patterns that match no test's name. */
 const NO_NAME: ReadonlySet<string> = new Set(["^$", "NONE", "none"]);
 
-/** `name`: the program's, `words`: those behind it. */
+/** Returns true if the command lists or shows tests instead of running them. `name`: the program; `words`: its arguments. */
 export function onlyShows(name: string, words: readonly string[]): boolean {
   const letters = LETTERS.get(name) ?? "";
   const whole = WORDS.get(name) ?? [];
@@ -93,12 +99,12 @@ export function onlyShows(name: string, words: readonly string[]): boolean {
   );
 }
 
-/** A program that only runs tests does something else for its first word. */
+/** Returns true if this first word makes a program that only runs tests do something else. */
 export function isOtherWord(name: string, first: string): boolean {
   return FIRST.has(first) || FIRST_OF.get(name)?.has(first) === true;
 }
 
-/** Says what it would do, or what it is, whichever the program. */
+/** Returns true for an option that makes any program describe itself, or what it would do. */
 function isShowing(word: string): boolean {
   if (word === "-h" || word === "-?") return true;
   if (!word.startsWith("-") || word.length < 3) return false;

@@ -1,7 +1,7 @@
-/** Git brings back what was before: a commit's opposite, files as they were, a tree without its changes. Pure. Used by `command.ts`. */
+/** Recognises Git commands that go back: they revert a commit, restore files, or reset the tree. Pure. Used by `command.ts`. */
 import { nameOf, programOf } from "./test-command.ts";
 
-/** Options that leave it what it is; with any other one nobody knows what was done. Those of one command, and Git's own. */
+/** Options that do not change what the command does; with any other option, its effect is unknown. `git` lists Git's own options. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   git: ["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"],
   revert: ["--no-edit", "-e", "--edit", "-n", "--no-commit", "-s", "--signoff", "-m", "--mainline"],
@@ -22,14 +22,17 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   checkout: ["-f", "--force", "-q", "--quiet", "--no-progress", "--"],
   reset: ["--hard", "-q", "--quiet"],
 };
-/** Beside them a line still takes back what it takes back. */
+/** Git commands that may come before it, or behind it, without changing what the line takes back. */
 const BEFORE: ReadonlySet<string> = new Set(["status", "diff", "log", "show", "clean"]);
 const BEHIND: ReadonlySet<string> = new Set([...BEFORE, "add", "commit", "push"]);
 const COMMIT = /^(?:HEAD|@)(?:[~^]\d*)*$/;
 
 type Git = { what: string; rest: readonly string[]; isPlain: boolean };
 
-/** `all`: the words of each command of a line. Returns the one that takes something back, with no other one beside it that may undo that; or -1. */
+/**
+ * Returns the index of the command that takes something back; -1 if there is none, or if another Git command of the line may undo it.
+ * `all`: the words of each command.
+ */
 export function revertAt(all: readonly (readonly string[])[]): number {
   const gits = all.map(gitOf);
   const at = gits.findIndex((git) => git !== undefined && !BEFORE.has(git.what));
@@ -63,7 +66,7 @@ function takesBack({ what, rest }: Git): boolean {
     case "restore":
       return isOfTree(rest) && sourcesOf(rest).every(isOfThisBranch);
     case "checkout":
-      // What stands before the paths is where they come from.
+      // The words before the paths name the commit that the files come from.
       if (split === -1) return given.at(-1) === "." && given.slice(0, -1).every(isOfThisBranch);
       return split < rest.length - 1 && given.every(isOfThisBranch);
     case "reset":
@@ -73,7 +76,7 @@ function takesBack({ what, rest }: Git): boolean {
   }
 }
 
-/** With `--staged` alone the files stay as they are. */
+/** Returns true if the command restores files of the tree. With `--staged` alone the files stay as they are. */
 function isOfTree(words: readonly string[]): boolean {
   const isStaged = words.includes("--staged") || words.includes("-S");
   return !isStaged || words.includes("--worktree") || words.includes("-W");
@@ -86,7 +89,7 @@ function sourcesOf(words: readonly string[]): string[] {
   });
 }
 
-/** Another branch is caught up with, not gone back to. */
+/** Returns true for a commit of this branch: taking the state of another branch is catching up, not going back. */
 function isOfThisBranch(commit: string): boolean {
   return COMMIT.test(commit) || /^[0-9a-f]{7,40}$/.test(commit);
 }

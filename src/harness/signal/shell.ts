@@ -1,28 +1,31 @@
 /**
- * A shell's command line as far as its exit code has to be understood: simple commands, and what stands behind each. Linear in its
+ * Parses a shell's command line into simple commands and the operators after them, as far as its exit code requires. Linear in its
  * length. Pure. Used by `command.ts`.
  */
 
-/** What stands behind a command; a new line is a `;`, the end of the line is empty. */
+/** Operator after a command. A new line is a `;`; the end of the line is empty. */
 export type Operator = "&&" | "||" | "|" | ";" | "&" | "";
-/** `mayNotStart`: one of its redirections needs a file or a folder that need not be there. */
+/** Command without pipes or lists. `mayNotStart`: one of its redirections needs a file or a folder that may be missing. */
 export type SimpleCommand = { words: string[]; before: Operator; after: Operator; mayNotStart: boolean };
 
-/** A longer one is a program, not a command. */
+/** Longest line that is parsed, characters: a longer one is a program, not a command. */
 const LINE_MAX = 4_000;
 const OPERATORS = ["&&", "||", "|&", "&", "|", ";"] as const;
 const IN_QUOTES = /["\\`$]/;
 
 /**
- * Undefined for what is too involved to be understood: substitutions, texts of several lines (`<<`), groups within a line, quotes that do not end.
- * Redirections and comments are left out.
+ * Parses a line. Undefined for lines that are too complex: substitutions, texts of several lines (`<<`), groups within a line, quotes
+ * that do not end. Redirections and comments are left out.
  */
 export function readCommands(text: string): SimpleCommand[] | undefined {
   const line = text.length > LINE_MAX ? "" : inner(text.trim());
   return line === "" ? undefined : new Reader(line).read();
 }
 
-/** A line that is one group as a whole: `(cd x && y)`. A comment in it may hold its end. */
+/**
+ * Removes the parentheses of a line that is one group: `(cd x && y)`. A line with a comment stays: the comment may contain the closing
+ * one.
+ */
 function inner(line: string): string {
   const isGroup = line.startsWith("(") && line.endsWith(")") && !line.includes("#");
   return isGroup ? line.slice(1, -1) : line;
@@ -35,7 +38,7 @@ class Reader {
   #words: string[] = [];
   /** Undefined between words: a word may be empty. */
   #word: string | undefined;
-  /** The next word is a file's name, or a number of one. */
+  /** True if the next word is a redirection's file name, or file descriptor. */
   #isTarget = false;
   #isInput = false;
   #mayNotStart = false;
@@ -103,7 +106,7 @@ class Reader {
 
   #redirected(): boolean {
     if (this.#isAt("<<") || this.#isAt("<(") || this.#isAt(">(")) return false;
-    // `2>file`: the number is no word.
+    // In `2>file` the number is part of the redirection.
     if (this.#word !== undefined && /^\d+$/.test(this.#word)) this.#word = undefined;
     this.#endWord();
     this.#isInput = this.#isAt("<");
@@ -118,7 +121,7 @@ class Reader {
     return this.#endCommand(operator === "|&" ? "|" : operator);
   }
 
-  /** An empty line is none, and `a &&` goes on in the next one. */
+  /** Ends a line. An empty line adds no command, and `a &&` continues on the next line. */
   #endLine(): boolean {
     this.#endWord();
     return this.#words.length === 0 || this.#endCommand(";");
@@ -132,7 +135,10 @@ class Reader {
     this.#word = undefined;
   }
 
-  /** False where a command is missing: only the last one may be, and only where nothing waits for it. */
+  /**
+   * Ends a command; false if the command is missing. Only the last command may be missing, and only after an operator that does not need
+   * one.
+   */
   #endCommand(after: Operator): boolean {
     this.#endWord();
     this.#isTarget = false;
@@ -146,7 +152,10 @@ class Reader {
   }
 }
 
-/** The folder of what is written, or the file that is read; a name alone can be written. */
+/**
+ * Returns true if a redirection may fail: the folder of a file to write, or the file to read, may be missing. A name without a folder can
+ * always be written.
+ */
 function mayBeMissing(target: string, isInput: boolean): boolean {
   return !target.startsWith("/dev/") && !target.startsWith("/tmp/") && (isInput || target.includes("/"));
 }

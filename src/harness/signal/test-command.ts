@@ -1,7 +1,7 @@
 /** Which commands run tests. Pure. Used by `command.ts`. */
 import { isOtherWord, onlyShows } from "./only-shows.ts";
 
-/** Words that stand before a command, and the options of theirs that take a word. */
+/** Words that may come before a command, with their options that take a word. */
 const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   env: ["-u", "-C"],
   time: [],
@@ -12,7 +12,7 @@ const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   bunx: [],
   pnpx: [],
 };
-/** Programs whose second word says the same: `uv run pytest`. */
+/** Programs that do the same with their second word: `uv run pytest`. */
 const RUNNERS: ReadonlySet<string> = new Set([
   ...["npm exec", "npm x", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x", "bun run"],
   ...["uv run", "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "bundle exec"],
@@ -22,11 +22,11 @@ const PACKAGE_MANAGERS: ReadonlySet<string> = new Set(["npm", "pnpm", "yarn", "b
 const WITH_WORD: ReadonlySet<string> = new Set([
   ...["--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F", "workspace"],
 ]);
-/** Every run of these is one of tests. */
+/** Programs that run tests whatever their arguments. */
 const ALWAYS: ReadonlySet<string> = new Set([
   ...["vitest", "jest", "mocha", "ava", "pytest", "py.test", "nose2", "ctest", "rspec", "phpunit", "tox", "nox"],
 ]);
-/** Programs that run tests when this is the first word that is no option. */
+/** Programs that run tests when their first word other than an option is one of these. */
 const SUBCOMMANDS = new Map<string, readonly string[]>([
   ...(["deno", "go", "dotnet", "mix", "swift", "flutter", "dart", "composer", "rails", "playwright"] as const).map(
     (name) => [name, ["test"]] as const,
@@ -58,7 +58,7 @@ const GOAL_OPTIONS: ReadonlySet<string> = new Set([
 ]);
 /** Modules that Python runs tests with. */
 const PYTHON_MODULES: ReadonlySet<string> = new Set(["pytest", "unittest", "nose2"]);
-/** Codes of theirs with which no test has failed: none was found, it was called wrongly, or something else broke. */
+/** Exit codes that do not mean a failed test: no test was found, the call was wrong, or something else broke. */
 const NO_TEST_CODES = new Map<string, readonly number[]>([
   ...["pytest", "py.test", "python", "python3"].map((name) => [name, [2, 3, 4, 5]] as const),
   ...["npm", "tox"].map((name) => [name, [254, 255]] as const),
@@ -66,7 +66,7 @@ const NO_TEST_CODES = new Map<string, readonly number[]>([
   ["go", [2]],
   ["node", [9]],
 ]);
-/** Parts of a script's name that say that it runs none: `test:setup`. */
+/** Parts of a script's name that say that it runs no tests: `test:setup`. */
 const NO_TEST_PARTS: ReadonlySet<string> = new Set([
   ..."setup install prepare build compile clean types typecheck lint format watch serve server list init".split(" "),
   ..."report deps seed db reset up down start stop debug ui help".split(" "),
@@ -85,7 +85,7 @@ export function runsTests(words: readonly string[]): boolean {
   return isTestsOwn(words) && !isShown(words);
 }
 
-/** Nothing is run that could pass or fail. */
+/** Returns true if the command runs no test that could pass or fail. */
 function isShown(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
   const before = words.slice(0, words.length - rest.length);
@@ -95,7 +95,7 @@ function isShown(words: readonly string[]): boolean {
   return onlyShows(name, rest) || onlyShows("", before);
 }
 
-/** It is a command of a runner of tests, whatever it does with them. */
+/** Returns true for a command of a test runner, whatever it does with the tests. */
 export function isTestsOwn(words: readonly string[]): boolean {
   const [program = "", ...rest] = programOf(words);
   const name = nameOf(program);
@@ -110,7 +110,7 @@ export function isTestsOwn(words: readonly string[]): boolean {
   return isScript(SCRIPT_RUNNERS.has(name) ? first : program);
 }
 
-/** With this code none of its tests has failed. */
+/** Returns true for an exit code of the command that does not mean a failed test. */
 export function meansNoTest(words: readonly string[], exit: number): boolean {
   return NO_TEST_CODES.get(nameOf(programOf(words)[0] ?? ""))?.includes(exit) === true;
 }
@@ -122,7 +122,7 @@ function isTestEnvironment(words: readonly string[]): boolean {
   return at === -1 || name.startsWith("py") || name.includes("test") || name.includes("unit");
 }
 
-/** A command without what stands before it: assignments, `timeout 60`, `npx`, `uv run`. */
+/** Returns a command without its prefixes: assignments, `timeout 60`, `npx`, `uv run`. */
 export function programOf(words: readonly string[]): readonly string[] {
   for (let rest = words; ;) {
     const [first = "", second = ""] = rest;
@@ -167,7 +167,7 @@ function isPythonTest(words: readonly string[]): boolean {
   return nameOf(words[0] ?? "") === "manage.py" && words[1] === "test";
 }
 
-/** Behind a program's name an option is that program's. */
+/** Returns true for a word before the program's name. After that name, options belong to the program. */
 function isBeforeProgram(words: readonly string[], at: number): boolean {
   return words
     .slice(0, at)
