@@ -15,9 +15,7 @@ const TOKENS_PER_WORD = 1.3;
 
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/**
- * Maps a string in the text, whole word or not, to its code; `_` stands for a space. They are searched in this order.
- */
+/** Codes of strings in the text, which need not be whole words; `_` means a space. The strings are searched in this order. */
 const FEELINGS = signals(`
   decided:determ prefer:convict worried:anx excited:excite frustrated:frust confused:confuse love:love hate:rage
   hope:hope fear:fear trust:trust happy:joy sad:grief surprised:surprise grateful:grat curious:curious
@@ -44,7 +42,7 @@ const TELLING = words(`
   decided because instead prefer switched chose realized important key critical discovered learned conclusion
   solution reason why breakthrough insight`);
 
-/** Names as they stand in the configuration, and their codes. */
+/** Names as written in the configuration, and their codes. */
 export type NameCodes = readonly (readonly [name: string, code: string])[];
 
 export type Summary = {

@@ -1,8 +1,7 @@
 /**
- * Finds words that look like names of people, projects and products: they begin with a capital and are no common
- * English word. Mined drawers and closets are tagged with the frequent ones. Pure. Source: upstream's
- * `_candidate_entity_words` and the filters after it (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6
- * does, which knows no product names; any other as 3.11 does.
+ * Finds words that look like names of people, projects and products: they begin with a capital and are not common English words. Mined
+ * drawers and closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
+ * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which knows no product names; any other as 3.11 does.
  */
 import type { IdRecipe } from "../../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
@@ -12,7 +11,7 @@ import { takeProducts } from "./product-names.ts";
 
 /** Matches candidates, judged by ASCII letters alone. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** Python's `\w` and `\b` know Unicode: `É` makes a longer word of what it touches, which is then no name. */
+/** Letters that lengthen a word. Python's `\w` and `\b` know Unicode: a word next to `É` is part of a longer word, and so not a name. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
 const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Runs that are longer than any name: base64, addresses, minified code. */
@@ -35,15 +34,10 @@ const WINDOW = 5_000;
 const NAMES_MIN = 2;
 const TAGS_MAX = 25;
 
-/**
- * How names are found: by the rules of the palace's version, in these languages (upstream's codes), else in English.
- */
+/** Rules for finding names: those of the palace's version, in these languages (upstream's codes); English by default. */
 export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
 
-/**
- * Names that occur at least twice at the beginning of the text, each with its count: products first, then by first
- * occurrence.
- */
+/** Returns names that occur at least twice at the beginning of the text, each with its count: products first, then by first occurrence. */
 export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
   const window = head(text, WINDOW);
   const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
@@ -62,8 +56,8 @@ export function* candidateWords(text: string): Generator<string> {
 }
 
 /**
- * The `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere; sorted
- * by code point, joined by `;`. Empty where there are none.
+ * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere; sorted by code
+ * point, joined by `;`. Empty if there are none.
  */
 export function nameTags(text: string, tagging: Tagging): string {
   const { known = [] } = tagging;
@@ -74,14 +68,14 @@ export function nameTags(text: string, tagging: Tagging): string {
   return [...new Set([...names, ...named])].sort(compareText).slice(0, TAGS_MAX).join(";");
 }
 
-/** A name that the user has told MemPalace, and the pattern that finds it. */
+/** A name that the user has registered with MemPalace, and the pattern that finds it. */
 export type KnownName = { name: string; pattern: RegExp };
 
 export function knownNames(names: readonly string[]): KnownName[] {
   return names.map((name) => ({ name, pattern: wholeWord(name) }));
 }
 
-/** JavaScript's `\b` knows ASCII alone. */
+/** Returns true if other letters touch the word. JavaScript's `\b` knows only ASCII. */
 function isPartOfWord(text: string, start: number, end: number): boolean {
   if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
   return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);

@@ -13,14 +13,14 @@ import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 
-/** What one item resembles: stored drawers, and slices of earlier items in the same call. */
+/** Drawers that one item resembles: stored drawers, and slices of earlier items in the same call. */
 export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** check_duplicate looks at as many neighbours. */
+/** Neighbours compared, as many as check_duplicate compares. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
@@ -86,7 +86,7 @@ function addDiary(
   }
 }
 
-/** Of the drawers that looked alike before, those that still exist, best first. */
+/** Returns the drawers that looked alike before and still exist, best first. */
 function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: ReadonlyMap<number, string[]>): Match[] {
   if (likeness === undefined) return [];
   const earlier = likeness.earlier.flatMap(({ item, slice, similarity }) => {
@@ -104,7 +104,7 @@ function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: Readonly
     });
 }
 
-/** The name of who filed it: as given, else the diary's agent. */
+/** Returns the name of the agent that files the items: as given, else the diary's agent. */
 function filer({ added_by: given, diary }: Record<string, unknown>): string {
   const agent = isRecord(diary) ? diary["agent_name"] : undefined;
   const named = [given, agent].find((name) => typeof name === "string" && strip(name) !== "");

@@ -3,7 +3,7 @@
  * Every drawer of a mined source goes through it; fifty separate searches took a third of bulk ingest.
  */
 
-/** Keywords are ASCII; any other character leads back to the start. */
+/** Characters of a keyword, which are ASCII; any other character leads back to the start. */
 const ALPHABET = 128;
 
 export class KeywordScanner {
@@ -23,7 +23,7 @@ export class KeywordScanner {
     this.#isEnd = Uint8Array.from(this.#ends, (ends) => (ends.length > 0 ? 1 : 0));
   }
 
-  /** The owner of each keyword that the text holds, once for each keyword. */
+  /** Returns the owner of each keyword that occurs in the text, once for each keyword. */
   foundIn(text: string): number[] {
     const next = this.#next;
     const isEnd = this.#isEnd;
@@ -47,9 +47,7 @@ export class KeywordScanner {
     this.#ends[state]?.push(index);
   }
 
-  /**
-   * Where a state has no path of its own, it continues as its longest proper suffix does; breadth first, nearest first.
-   */
+  /** Gives each state without a path of its own the path of its longest proper suffix. Breadth first, so that a state's suffix is done before the state. */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);
     const queue = [0];

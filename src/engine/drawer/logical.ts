@@ -1,6 +1,6 @@
 /**
- * Logical drawers: an id that was given out stands for one row, or for the slices of a long text. Long diary entries
- * are cut and found the same way. The engine's read side and write side use it (upstream-latest.md 2.1).
+ * Logical drawers: an id that was given out means one row, or all slices of a long text. Long diary entries are cut and found the same
+ * way. The engine's read side and write side use it (upstream-latest.md 2.1).
  */
 import { cut } from "../../platform/cut.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../../port/drawer.ts";
@@ -9,7 +9,7 @@ import { baseName, codePointLength, head } from "../text/text.ts";
 
 const PREVIEW = 200;
 
-/** A row's own id comes first: the id of one slice is that slice alone. */
+/** Finds a drawer. A row's own id comes first: the id of a slice means that slice only. */
 export function findLogical(
   ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
   id: string,
@@ -20,14 +20,12 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/**
- * The id as an answer quotes it when it is not found: whole at the usual length, cut where a caller sent a megabyte.
- */
+/** Shortens an id for an answer that does not find it: an id of the usual length stays whole, one of a megabyte is cut. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }
 
-/** The id of the drawer that a slice belongs to; undefined for a row that is a drawer of its own. */
+/** Returns the id of the drawer that a slice belongs to; undefined for a row that is a drawer of its own. */
 export function parentOf(metadata: Metadata): string | undefined {
   const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
   return typeof parent === "string" ? parent : undefined;
@@ -37,7 +35,7 @@ export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }
 
-/** The drawer as get_drawer answers it. */
+/** Returns the drawer as get_drawer answers it. */
 export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
   const { id, rows, isSplit } = drawer;
   const [first] = rows;
@@ -53,8 +51,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 }
 
 /**
- * Metadata as agents see it: without the keys that Chroma reserves, with the source's file name alone, and with a time
- * of change also for rows that older versions filed.
+ * Returns metadata as agents see it: without the keys that Chroma reserves, with only the source's file name, and with a time of change
+ * also for rows that older versions filed.
  */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
@@ -70,15 +68,15 @@ export function preview(text: string): string {
   return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
-/** The drawer as list_drawers answers it, with only the beginning of its text. */
+/** Returns the drawer as list_drawers answers it, with only the beginning of its text. */
 export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
   const { content, ...others } = drawerPayload(drawer);
   return { ...others, content_preview: preview(content) };
 }
 
 /**
- * Lists single rows in a palace of 3.3.6, whole drawers by id in one of 3.11: each as its own MemPalace does. A palace with diary entries
- * that a version before 3.11 has cut is listed as 3.11 lists it.
+ * Lists drawers as the palace's own MemPalace does: single rows in a palace of 3.3.6, whole drawers by id in one of 3.11. A palace with
+ * diary entries that a version before 3.11 has cut is listed as 3.11 lists it.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

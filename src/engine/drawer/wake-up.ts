@@ -64,7 +64,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : String(value as number | boolean);
 }
 
-/** Compares by code points, as Python does: UTF-16 sorts what lies beyond the first plane before U+E000. */
+/** Compares by code points, as Python does: UTF-16 sorts characters beyond the first plane before U+E000. */
 function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

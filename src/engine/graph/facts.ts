@@ -14,7 +14,7 @@ type Arguments = Record<string, unknown>;
 /** A fact's three terms, as the caller wrote them and as the ids they are stored under. */
 type Ends = { subject: string; predicate: string; object: string };
 
-/** Shorter names are not searched as parts of others (Source: 3.11). */
+/** Fewest characters of a name that is searched for as a part of other names (Source: 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
@@ -28,7 +28,7 @@ function idsOf({ subject, predicate, object }: Ends): Ends {
 
 // --- writes ---
 
-/** Throws, as upstream does, when the interval is inverted: an error of the call, not an answer. */
+/** Adds a fact. Throws, as upstream does, when the interval is inverted: an error of the call, not an answer. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
     ends: endsOf(params, "object"),
@@ -58,7 +58,7 @@ export function invalidateFact({ graph }: LedgerTx, { params, atMs }: WriteCall)
   return { success: true, fact: arrowed(ends), ended };
 }
 
-/** The old and the new fact share one boundary: a question about that moment is answered with the new fact alone. */
+/** Ends a fact and opens its successor at the same moment: a question about that moment is answered with the new fact only. */
 export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => {
     const old = endsOf(params, "old_object");
@@ -83,7 +83,7 @@ type Opening = {
   sourceDrawerId: string | null;
 };
 
-/** Returns the id of the fact that is open already, or of a new one. */
+/** Returns the id of the open fact with these terms, or of a new one. */
 function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): string {
   const ids = idsOf(ends);
   const [open] = graph.openFacts(ids.subject, ids.predicate, ids.object);
@@ -103,7 +103,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   return id;
 }
 
-/** Ends every open fact of these terms; it is no error if there is none. */
+/** Ends every open fact of these terms; finding none is fine. */
 function endFacts(graph: GraphTx, ids: Ends, ended: string, field: string): void {
   const open = graph.openFacts(ids.subject, ids.predicate, ids.object);
   for (const { validFrom } of open) assertInOrder(validFrom, ended, field);
@@ -126,7 +126,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** An invalid value is answered as a result; nothing is written by then. */
+/** Reads arguments before anything is written. An invalid value becomes a result, not an error. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -136,7 +136,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Upstream stores these as they come, and SQLite accepts scalars only. */
+/** Reads a value that upstream stores unchecked, and of which SQLite accepts scalars only. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();
@@ -153,7 +153,7 @@ function arrowed({ subject, predicate, object }: Ends): string {
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
 
-/** Facts of one entity: at a moment, or all of them with a note which hold now. */
+/** Answers the facts of one entity: at a moment, or all of them, each marked if it holds now. */
 export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number): unknown {
   const entity = validGraphValue(values["entity"], "entity");
   const asOf = validTemporal(values["as_of"], "as_of");
@@ -191,7 +191,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
   };
 }
 
-/** The entity is shown by the name it was asked for, the other term by its own. */
+/** Returns an entity's facts. The entity is shown by the name it was asked for, the other term by its own. */
 function factsOf(
   graph: GraphReader,
   id: string,

@@ -13,14 +13,14 @@ const CODE_EXTENSIONS = new Set(
 
 type Spelling = {
   name: string;
-  /** The innermost folder comes last. */
+  /** Folders, innermost last. */
   folders: readonly string[];
   extension: string | undefined;
   /** The side of a diff, and the path behind it. */
   side: { letter: string; path: string } | undefined;
 };
 
-/** Maps each spelling to its file's canonical one; leaves out those that could name several files. */
+/** Maps each spelling to its file's canonical one; leaves out spellings that could name several files. */
 export function canonicalSpellings(names: Iterable<string>): Map<string, string> {
   const byKey = new Map<string, string[]>();
   for (const name of new Set(names)) {
@@ -38,14 +38,14 @@ export function canonicalSpellings(names: Iterable<string>): Map<string, string>
   return canonical;
 }
 
-/** The base name in lower case without a code extension: all spellings of one file share it. */
+/** Returns the base name in lower case without a code extension: all spellings of one file share it. */
 function keyOf(name: string): string {
   const base = baseOf(name);
   const extension = extensionOf(base);
   return (extension === undefined ? base : base.slice(0, -extension.length - 1)).toLowerCase();
 }
 
-/** A spelling that fits two different files belongs to neither. */
+/** Groups spellings of the same file. A spelling that fits two different files belongs to neither. */
 function clustersOf(group: readonly string[]): string[][] {
   if (group.length === 1) return [[...group]];
   const resolved = resolveDiffs(group);
@@ -72,7 +72,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** The longest path, else the shortest name; a side of a diff only if nothing else exists. */
+/** Chooses the longest path, else the shortest name; a side of a diff only if nothing else exists. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [
@@ -88,7 +88,7 @@ function chooseSpelling(cluster: readonly string[]): string {
   return best;
 }
 
-/** Where both `a/x` and `b/x` exist, they become `x`. */
+/** Maps `a/x` and `b/x` to `x` if both exist. */
 function resolveDiffs(names: readonly string[]): Map<string, string> {
   const sides = new Map(names.map((name) => [name, sideOf(name)] as const));
   const present = new Set([...sides.values()].flatMap((side) => (side === undefined ? [] : side.letter + side.path)));
@@ -130,7 +130,7 @@ function baseOf(name: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** The extension as it is written. */
+/** Returns the extension as written. */
 function extensionOf(base: string): string | undefined {
   const dot = base.lastIndexOf(".");
   const extension = base.slice(dot + 1);

@@ -1,30 +1,30 @@
 /**
- * Finds drawers that state what no longer holds: a fact of the knowledge graph has ended, and the drawer names its
- * subject and its object. Read side only, on the broker's main thread. The cost depends on the words of the drawers and
- * on the facts of the entities they name, not on the size of the graph.
+ * Finds drawers that state an ended fact: a fact of the knowledge graph has ended, and the drawer names its subject and its object. Read
+ * side only, on the broker's main thread. The cost depends on the words of the drawers and on the facts of the entities they name, not on
+ * the size of the graph.
  */
 import type { GraphReader, NamedFact } from "../../port/graph.ts";
 import { entityId } from "../text/text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";
 
-/** Takes the score of a drawer or memory that states what has ended. */
+/** Factor on the score of a drawer or memory that states an ended fact. */
 export const STALE_FACTOR = 0.6;
 
 export type StaleFact = {
   fact: string;
   ended: string;
-  /** The drawer also names what holds instead: it tells of the change and is not out of date. */
+  /** True if the drawer also names the successor: it describes the change and is not out of date. */
   isReplaced: boolean;
 };
 
-/** Only this much of a longer text is read. */
+/** Characters of a text that are read. */
 const TEXT_MAX = 10_000;
 const NAME_WORDS_MAX = 3;
 /** Ended facts examined for one subject, the latest first. */
 const ENDED_MAX = 100;
 const STALE_SHOWN_MAX = 3;
 
-/** For each text, the facts it states that have ended by `now`. */
+/** Returns, for each text, the facts it states that have ended by `now`. */
 export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
   if (!graph.hasFacts()) return texts.map(() => []);
   const read = texts.map(readWords);
@@ -71,7 +71,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   });
 }
 
-/** The text's words with a space around each, and every run of a few of them as the entity id it would have. */
+/** Returns the text's words with a space around each, and every run of a few of them as the entity id it would have. */
 function readWords(text: string): { plain: string; ids: Set<string> } {
   const plain = plainText(text.slice(0, TEXT_MAX));
   const words = plain.trim().split(" ");
@@ -83,7 +83,7 @@ function readWords(text: string): { plain: string; ids: Set<string> } {
   return { plain, ids };
 }
 
-/** Lower-cased words without surrounding punctuation and without a genitive. */
+/** Returns lower-cased words without surrounding punctuation and without a genitive. */
 function plainText(text: string): string {
   const words = text
     .toLowerCase()
@@ -93,7 +93,7 @@ function plainText(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** The first that the text does not itself replace. */
+/** Returns the first stale fact that the text does not replace itself. */
 export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
   return stale.find(({ isReplaced }) => !isReplaced);
 }

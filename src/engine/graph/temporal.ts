@@ -8,7 +8,7 @@ import { isOnCalendar, localDate, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** Its two groups are empty for `Z`. */
+/** Moment with `Z` or an offset; both groups are empty for `Z`. */
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
 /** Forms that 3.3.4 and older stored unchecked: any zone or none, fractions. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
@@ -46,7 +46,7 @@ export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
 
-/** A date as an end means its last second; as a start or in a question it means its first. */
+/** Returns true if the end is before the start. A date as an end means its last second; as a start or in a question it means its first. */
 export function isInverted(validFrom: string | null, validTo: string | null): boolean {
   return validFrom !== null && validTo !== null && compare(endOf(validTo), asMoment(validFrom)) < 0;
 }
@@ -88,14 +88,14 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares moments across zones; where one of them is no full moment it compares text, as upstream does. */
+/** Compares moments across zones. Unless both are full moments it compares them as text, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A moment without a zone counts as UTC, which equals upstream's comparison of texts. */
+/** Returns the moment, ms. A moment without a zone counts as UTC, which equals upstream's comparison of texts. */
 function millisOf(value: string): number | undefined {
   const [, date, minutes, seconds = ":00", zone = "Z"] = STORED.exec(value) ?? [];
   if (date === undefined) return undefined;

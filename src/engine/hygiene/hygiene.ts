@@ -1,6 +1,6 @@
 /**
- * Forgetting, and undoing what an agent wrote: two writes that only a person asks for. This file has their rules; the
- * ledger reaches the tables. What is to be forgotten comes as `findings`, so that the journal never holds it.
+ * Forgetting, and undoing an agent's writes: two writes that only a person asks for. This file has their rules; the ledger reaches the
+ * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
 import type { ForgetSelector, Found, UndoPlan } from "../../port/hygiene.ts";
@@ -14,11 +14,11 @@ import { findShown } from "../outcome/store.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
-/** A shorter text would occur in half of all drawers. */
+/** Fewest characters of a text to forget: a shorter one would occur in half of all drawers. */
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Answers stay within a frame. */
+/** Most items shown, so that answers stay within a frame. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
@@ -51,7 +51,7 @@ export function readSelector(params: Record<string, unknown>): {
   }
 }
 
-/** Shows what would be deleted. `traces` and `marks` are pieces of it by which files elsewhere are searched. */
+/** Shows the drawers, facts and links that would be deleted. `traces` and `marks` are pieces of their texts, for searching other files. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector));
   const { drawers, missing, facts, links, carried } = found;
@@ -76,7 +76,10 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
   };
 }
 
-/** A memory may be named as it was shown, before or after it moved; questions hold no words. */
+/**
+ * Resolves ids under which a memory was shown, before or after it moved, and finds questions by their concepts, since they contain no
+ * words.
+ */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) {
@@ -137,7 +140,7 @@ export function undo(tx: LedgerTx, call: WriteCall): unknown {
   return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
 }
 
-/** Entries of graphs are many, and their names are users' words: those of a file count as one item. */
+/** Counts all graph entries of a file as one item: they are many, and their names are users' words. */
 function withoutNames(items: UndoPlan["items"]): UndoPlan["items"] {
   const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOfEntry(item.id) } : item));
   return [

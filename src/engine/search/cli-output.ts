@@ -7,7 +7,7 @@ import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";
 
 const WIDTH = 60;
-/** Other files named with a hit; beyond this only their number is told. */
+/** Most other files that are named with a hit; of the rest only the number is printed. */
 const COPIES_SHOWN = 5;
 
 /** Filters of the request beside the query, in the order they are shown. */

@@ -5,7 +5,7 @@
 
 /** The least share of word pairs that two near-duplicates have in common. */
 const ALIKE_MIN = 0.9;
-/** Of the smallest few pairs of two similar texts at least two agree, with one exception in a thousand (a MinHash). */
+/** Size of a MinHash sketch. Two similar texts share at least two of their smallest pairs, with one exception in a thousand. */
 const SKETCH_SIZE = 5;
 const SKETCH_SHARED_MIN = 2;
 
@@ -39,7 +39,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Texts with different numbers are never the same: a port, a version or a date is what such a drawer is about. */
+/** Compares two texts. Texts with different numbers are never the same: a port, a version or a date is the point of such a drawer. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -52,7 +52,7 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 
-/** The texts seen so far, each with the value it stands for; a lookup does not compare with all of them. */
+/** Index of the texts seen so far, each with its value; a lookup compares with only a few of them. */
 export class Folder<T> {
   readonly #bySketch = new Map<number, { fingerprint: Fingerprint; value: T }[]>();
 
@@ -72,7 +72,7 @@ export class Folder<T> {
   }
 }
 
-/** Two near-duplicates share at least one of these keys. */
+/** Returns keys of which two near-duplicates share at least one. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }
@@ -89,7 +89,7 @@ function smallest(pairs: readonly number[]): number[] {
   return least;
 }
 
-/** Letters and digits; beyond ASCII everything but spaces and punctuation, approximately. */
+/** Returns true for letters and digits; beyond ASCII, approximately, for everything but spaces and punctuation. */
 function isWordCode(code: number): boolean {
   if (code < 128) return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
   return code >= 0xc0 && (code < 0x2000 || code > 0x206f) && (code < 0x3000 || code > 0x303f);

@@ -1,4 +1,4 @@
-/** What came of a drawer where it was shown moves it in every later search. Pure; used by choose.ts. */
+/** Adjusts a drawer's score in every search by its past outcomes. Pure; used by choose.ts. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { Standing } from "../../port/outcome.ts";
 import { prospect } from "../outcome/ranking.ts";
@@ -6,7 +6,10 @@ import { unjudged } from "../outcome/store.ts";
 import { round } from "../text/text.ts";
 import type { Adjustment } from "./explain.ts";
 
-/** A drawer of which nothing was told keeps its score; another gets a quarter more or less at most (a fact, which begins high, an eighth more). */
+/**
+ * Returns the adjustment of a drawer's score. Without outcomes the score stays; else it changes by a quarter at most (for a fact, which
+ * begins high, by an eighth).
+ */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

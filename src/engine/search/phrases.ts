@@ -1,12 +1,12 @@
 /**
- * Phrases in quotation marks in a question: a drawer must hold their words as they are, one after the other. Pure; used
- * by search.ts, which asks the lexical index for the drawers that have them.
+ * Finds phrases in quotation marks in a question: a drawer must contain their words as they are, one after the other. Pure; used by
+ * search.ts, which asks the lexical index for the drawers that have them.
  */
 
 /** More phrases mean a pasted text, not a question. */
 const PHRASES_MAX = 5;
 
-/** An opening mark follows a space, a closing one precedes one: inches and cut-off quotations are no phrases. */
+/** Quotation marks. An opening mark follows a space, a closing one precedes one: inches and cut-off quotations do not match. */
 const QUOTED = /(?<=^|[\s([{,;:—–-])(?:"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»)(?=$|[\s)\]}.,;:!?—–-])/gu;
 
 export function quotedPhrases(query: string): string[] {
@@ -14,7 +14,7 @@ export function quotedPhrases(query: string): string[] {
   return [...new Set(quoted.filter((phrase) => /[\p{L}\p{N}]/u.test(phrase)))].slice(0, PHRASES_MAX);
 }
 
-/** The notice for a search where no drawer has them. */
+/** Returns the notice for a search in which no drawer has the phrases. */
 export function missedNotice(phrases: readonly string[]): string {
   const shown = phrases.map((phrase) => `"${phrase}"`).join(", ");
   return `No drawer has ${shown} word for word; the words were looked for one by one.`;

@@ -37,7 +37,7 @@ const PATTERNS: readonly (readonly [pattern: string, read: Read])[] = [
 
 const COMPILED = PATTERNS.map(([pattern, read]) => ({ pattern: new RegExp(`\\b${pattern}\\b`, "gi"), read }));
 
-/** `now`: the asker's current day, YYYY-MM-DD…; without it "last week" is no date. */
+/** Returns the dates in a question. `now`: the asker's current day, YYYY-MM-DD…; without it, "last week" does not count as a date. */
 export function askedDates(query: string, now: string | undefined): AskedDate[] {
   const nowMs = now === undefined ? Number.NaN : Date.parse(`${now.slice(0, 10)}T00:00:00Z`);
   const found: AskedDate[] = [];

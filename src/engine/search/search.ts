@@ -31,11 +31,11 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Undefined = lexical mode: there is no model, or it is still being loaded. */
+  /** Undefined in lexical mode: without a model, or while it is being loaded. */
   embedder: () => Embedder | undefined;
   /** The reason for having no embedder, for the answer. */
   embedderDetail: () => string;
-  /** The cross-encoder; undefined where there is none, and `rerankerDetail` tells why. */
+  /** The cross-encoder; undefined without one, and `rerankerDetail` says why. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
   /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
@@ -51,11 +51,11 @@ export type SearchRequest = {
   /** Cosine distance beyond which a hit is dropped; 0 or less drops none. Hits without a vector are kept. */
   distanceMax: number;
   mode: SearchMode;
-  /** Each hit tells what its score is made of. */
+  /** Adds to each hit the parts of its score. */
   explain: boolean;
   /** Slices shown on each side of a hit. */
   neighbors: number;
-  /** The asker's current day or moment, an ISO date; undefined where it was not given. */
+  /** The asker's current day or moment, an ISO date; undefined if not given. */
   now: string | undefined;
 };
 
@@ -72,7 +72,7 @@ export type SearchAnswer = {
 
 /** Candidates of each list: no fewer than the largest limit, so that fusing can always fill it. */
 const POOL_MIN = 100;
-/** Where copies of one text fill the list, the search widens by this factor. */
+/** Factor by which the search widens when copies of one text fill the list. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
@@ -136,7 +136,7 @@ async function searchAmong(
   };
 }
 
-/** Fields beyond upstream's, present only where they tell something. */
+/** Returns fields beyond upstream's, only those with information. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates }: Chosen,

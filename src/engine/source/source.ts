@@ -17,10 +17,10 @@ import { sentText } from "./source-parts.ts";
 
 const NORMALIZE_VERSION = 2;
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // Whether it is filed or refused, this document is dealt with; any parts that somebody else still sends are older.
+  // This document is done, filed or refused. Any parts that somebody else still sends are older.
   tx.parts.drop(fileName(call.params));
   return answer;
 }
@@ -29,8 +29,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const given = documentOf(tx, call.params);
   const { wing, room, sourceFile, sha256, mtime, cut } = given;
   const text = strip(given.content);
-  // As upstream does: a text too short to be filed leaves the drawers under its name alone, handwritten notes among
-  // them.
+  // Like upstream, a text too short to be filed keeps all drawers of its source, handwritten notes among them.
   if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };
@@ -51,7 +50,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
 
 type SentDocument = ReturnType<typeof documentOf>;
 
-/** The checked document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
+/** Checks and reads the document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
 function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
   return checked(() => ({
     wing: validName(params["wing"], "wing"),
@@ -75,7 +74,7 @@ type Filing = {
   isExtracted: boolean;
 };
 
-/** One drawer for each chunk, with all the metadata of upstream's miner. */
+/** Makes one drawer for each chunk, with all the metadata of upstream's miner. */
 function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,
@@ -113,14 +112,14 @@ function drawersOf(
   });
 }
 
-/** Upstream's format mode records where a drawer comes from, but not how many there are. */
+/** Changes metadata to that of upstream's format mode, which does not record the number of a source's drawers. */
 function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
   return { ...metadata, ingest_mode: "extract", extract_mode: "format" };
 }
 
 /**
- * Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream writes one over the other. Ours
- * then gets the recipe that cannot collide, and its row names it. Errors: PROTOCOL_BAD_PARAMS where that id is taken as
+ * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
+ * other. In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as
  * well.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
@@ -147,7 +146,7 @@ function checked<T>(read: () => T): T {
   }
 }
 
-/** The text that came with the call, or before it in parts. */
+/** Returns the text that came with the call, or before it in parts. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
   if (params["parts"] !== undefined) return sentText(tx, fileName(params), params["parts"]);
   const content = textOf(params, "content");

@@ -11,22 +11,25 @@ import type { LedgerReader, LedgerTx, WriteCall } from "../../port/ledger.ts";
 import type { SourceFiles, SourceGroup } from "../../port/source.ts";
 
 type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | "out_of_scope";
-/** What is seen of a name before its folder is asked for others. */
+/** State of a source before its folder's other sources are checked. */
 type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** After so long other calls are let in, at the next step; the longest step is the rules of one folder for one path. */
+/** Time after which other calls are let in, at the next step, ms. The longest step is the rules of one folder for one path. */
 const HELD_MAX_MS = 10;
-/** Characters of all rules above one file, and of those that are kept parsed: these take a hundred times the memory. */
+/** Most characters of all rules above one file, and of those kept parsed: parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Folders that are known to be no use asking again. */
+/** Most folders that are remembered as already asked. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Concurrency: on the broker's main thread, which it gives up every some ten milliseconds; reads the file system of its machine. */
+/**
+ * Finds the sources. Runs on the broker's main thread, which it yields about every ten milliseconds; reads the file system of its
+ * machine.
+ */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -86,14 +89,14 @@ function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?:
   };
 }
 
-/** The nearest folder with a .git or a .gitignore above each source; deepest first. */
+/** Returns the nearest folder with a .git or a .gitignore above each source; deepest first. */
 async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pause: Pause): Promise<string[]> {
   const roots = new Set<string>();
   const asked = new Set<string>();
   for (const { sourceFile } of groups) {
     if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
     for (const folder of foldersAbove(sourceFile)) {
-      // What is above it was asked then.
+      // The folders above it were asked at that time.
       if (asked.has(folder)) break;
       if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
       asked.add(folder);

@@ -10,10 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/**
- * `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's
- * name.
- */
+/** Modes. `off`: masks nothing. `recall`: shapes that are hardly anything else. `strict`: also values assigned to a secret's name. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
@@ -27,7 +24,7 @@ type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: st
 export const MASK_START = "[redacted: ";
 const MASK_END = "]";
 
-/** Not inside a longer word: a run of these characters has one beginning. */
+/** Beginning of a token outside a longer word: a run of these characters has one beginning. */
 const START = "(?<![A-Za-z0-9_-])";
 const END = "(?![A-Za-z0-9_-])";
 
@@ -97,8 +94,8 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /**
- * Previews and slices may cut a secret: its beginning then stands at the very end of the text. It is masked from half
- * of the shortest secret on, since fewer characters look like other words too.
+ * Fewest characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text. Half of the
+ * shortest secret is enough to mask it: fewer characters look like other words too.
  */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
@@ -136,7 +133,7 @@ const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   group: true,
   isSecret: isMixed,
 }));
-/** Longer than any of them. */
+/** Characters at the end of a text that are searched for a cut secret: longer than any secret. */
 const CUT_TAIL = 600;
 
 const STRICT: readonly Shape[] = [
@@ -233,7 +230,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
  * nothing.
  */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
-/** A shorter one occurs in other words, too. */
+/** Fewest characters of a secret that is searched for in ids: a shorter one occurs in other words, too. */
 const ID_PART_MIN = 8;
 
 function withoutIds(value: unknown, secrets: readonly Secret[]): unknown {
@@ -284,7 +281,7 @@ function maskBlocks(text: string, kinds: string[]): string {
     BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
     const end = BLOCK_END.exec(text)?.[0] ?? "";
     const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
-    // An armour alone, as in code that searches for it, is no key; a cut-off key has at least a whole line.
+    // An armour without a key, as in code that searches for it, is not masked; a cut-off key has at least a whole line.
     if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
       result += text.slice(done, begin.index) + mask(KEY_KIND);
       done = upTo;
@@ -299,12 +296,12 @@ function mask(kind: string): string {
   return MASK_START + kind + MASK_END;
 }
 
-/** Requires letters and digits: a word or a number alone is no token. */
+/** Requires letters and digits: a word or a number alone does not count as a token. */
 function isMixed(part: string): boolean {
   return /[A-Za-z]/.test(part) && /[0-9]/.test(part);
 }
 
-/** True unless it is what documentation writes where a password goes. */
+/** Returns true unless the text is a placeholder that documentation writes for a password. */
 function isNoPlaceholder(part: string): boolean {
   if (/^[$%{[<*]/.test(part) || /^(.)\1*$/.test(part)) return false;
   return !/^(?:pass|passwd|password|pwd|pw|secret|token|user|port|example|changeme|your.{0,40})$/i.test(part);

@@ -16,10 +16,7 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
-/**
- * A pattern's source for the text itself. Ignoring case it matches as Python does, where the i's of Turkish are one
- * letter.
- */
+/** Returns a pattern's source for the text itself. With the `i` flag it matches as Python does, where the i's of Turkish are one letter. */
 export function anyCase(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
 }
@@ -43,18 +40,18 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-/** The first `count` code points. */
+/** Returns the first `count` code points. */
 export function head(text: string, count: number): string {
   if (text.length <= count) return text;
   return text.slice(0, unitIndex(text, 0, count));
 }
 
-/** The last `count` code points. */
+/** Returns the last `count` code points. */
 export function tail(text: string, count: number): string {
   return text.slice(unitIndexBefore(text, text.length, count));
 }
 
-/** Plain slices of `size` code points, without overlap or trimming. */
+/** Cuts into plain slices of `size` code points, without overlap or trimming. */
 export function slices(text: string, size: number): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -65,14 +62,14 @@ export function slices(text: string, size: number): string[] {
   return parts;
 }
 
-/** UTF-16 index that lies `count` code points after `start`, or where the text ends. */
+/** UTF-16 index `count` code points after `start`, at most the text's end. */
 export function unitIndex(text: string, start: number, count: number): number {
   let index = start;
   for (let left = count; left > 0 && index < text.length; left--) index += isHighSurrogate(text, index) ? 2 : 1;
   return index;
 }
 
-/** UTF-16 index that lies `count` code points before `end`, or where the text begins. */
+/** UTF-16 index `count` code points before `end`, at least the text's beginning. */
 export function unitIndexBefore(text: string, end: number, count: number): number {
   let index = end;
   for (let left = count; left > 0 && index > 0; left--) index -= index > 1 && isHighSurrogate(text, index - 2) ? 2 : 1;
@@ -136,7 +133,7 @@ export function round(value: number, digits: number): number {
   return (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
 }
 
-/** The last part of a path with either separator, or "" as it is. */
+/** Returns the last part of a path with either separator. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
@@ -151,14 +148,14 @@ function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }
 
-/** The name without its last extension. */
+/** Returns the name without its last extension. */
 export function pathStem(path: string): string {
   const name = pathName(path);
   const dot = name.lastIndexOf(".");
   return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }
 
-/** The id that the graph gives an entity of that name. */
+/** Returns the id that the graph gives an entity of that name. */
 export function entityId(name: string): string {
   return name.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
 }

@@ -13,7 +13,7 @@ const STAMP =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(?::([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
 const OFFSET = /^([+-])([01]\d|2[0-3]):?([0-5]\d)?:?([0-5]\d)?$/;
 
-/** Errors: InvalidValue with upstream's words. */
+/** Checks both bounds. Errors: InvalidValue with upstream's words. */
 export function validWindow(values: Record<string, unknown>): Window {
   const since = validBound(values["since"], "since");
   const before = validBound(values["before"], "before");
@@ -25,8 +25,8 @@ export function validWindow(values: Record<string, unknown>): Window {
 }
 
 /**
- * Formats as upstream writes filed_at; midnight becomes the date alone, which also as text is no later than any moment
- * of its day.
+ * Formats a bound as upstream writes filed_at. Midnight becomes the date alone, which as text, too, sorts no later than any moment of its
+ * day.
  */
 export function validBound(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;

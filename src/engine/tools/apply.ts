@@ -98,7 +98,7 @@ const METHODS = {
   "outcome.rewrite": typed(ofProfile(rewriteMemory)),
 } satisfies Partial<Record<MethodName, Write>>;
 
-/** As a method of our own, whose clients go by codes, what is an agent's tool as well. Errors: PROTOCOL_BAD_PARAMS. */
+/** Wraps a write that is also an agent's tool, for a method of our own: its clients expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
 function typed(write: Write): Write {
   return (tx, call, settings) => {
     try {
@@ -111,7 +111,7 @@ function typed(write: Write): Write {
 
 export type WriteMethod = keyof typeof METHODS;
 
-/** What the broker writes by itself; no peer can ask for it. */
+/** Writes that only the broker itself makes; no peer can ask for them. */
 const OWN: Readonly<Record<string, Write>> = { "memory.age": ofProfile(ageMemories) };
 
 const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...OWN };
@@ -129,8 +129,8 @@ export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSetting
 }
 
 /**
- * Returns the answer that this write gives for any palace, decided by its arguments alone; `undefined` where it would
- * have to look. The code of the write itself decides. Errors: InvalidValue, WrongType.
+ * Returns the answer that this write gives for any palace, from its arguments alone; `undefined` if it depends on the palace. The code of
+ * the write itself decides. Errors: InvalidValue, WrongType.
  */
 export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
   const isForLog = isLogWrite(call.method);

@@ -42,7 +42,7 @@ export interface SettingsStore {
 
 export type ReadContext = SearchDependencies & {
   reader: LedgerReader & { drawerCount(): number };
-  /** False where there is no palace: no drawer was ever filed, and Chroma has made no files here. */
+  /** False without a palace: no drawer was ever filed, and Chroma has made no files here. */
   isFounded: () => boolean;
   settings: SettingsStore;
   files: SourceFiles;
@@ -50,7 +50,7 @@ export type ReadContext = SearchDependencies & {
   drawerSize: number;
   /** The reason why adoption of the palace is not complete; undefined: it is complete. */
   adopting?: () => string | undefined;
-  /** What agents have searched for lately. */
+  /** Recent searches of agents. */
   searches: Searches;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
@@ -180,7 +180,7 @@ export async function runReadTool(context: AgentContext, name: PalaceRead, value
   }
 }
 
-/** Adds a notice to the answer while the palace is still being adopted, above all where it looks empty. */
+/** Adds a notice to the answer while the palace is still being adopted, above all if it looks empty. */
 export function withAdoption({ adopting }: Pick<ReadContext, "adopting">, value: unknown): unknown {
   const detail = adopting?.();
   if (detail === undefined || typeof value !== "object" || value === null) return value;
@@ -236,12 +236,12 @@ export async function prepareWrite(
   return PREPARATIONS[method](context, values);
 }
 
-/** Without a palace the answer is upstream's; a palace without drawers is still a palace. */
+/** Answers as upstream does without a palace. A palace without drawers is still a palace. */
 function founded(read: ReadTool, absent: object = NO_PALACE): ReadTool {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Arguments that no palace could answer are refused first, as upstream refuses them: the code of the read itself decides. */
+/** Refuses arguments that no palace could answer first, as upstream does: the code of the read itself decides. */
 async function withoutPalace(read: ReadTool, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as AgentContext, values);
