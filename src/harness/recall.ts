@@ -9,7 +9,7 @@ const HITS = 3;
 const PROMPT_MAX_CHARS = 500;
 const HIT_MAX_CHARS = 900;
 
-/** Empty when nothing matches. Errors: the client's. */
+/** Returns the fenced hits for a prompt; empty when nothing matches. Errors: the client's. */
 export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
   const query = prompt.trim().slice(0, PROMPT_MAX_CHARS);
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });

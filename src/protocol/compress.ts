@@ -17,11 +17,11 @@ export type CompressedDrawer = {
   chars: number;
 };
 
-/** By pages, in the order the drawers were filed. */
+/** Previews summaries page by page, in the order the drawers were filed. */
 export type CompressPreview = {
   params: { wing?: string; offset: number; names?: NamePair[] };
   result: { total: number; drawers: CompressedDrawer[] };
 };
 
-/** Files them beside the drawers' closets, where upstream's command does. */
+/** Files the summaries beside the drawers' closets, where upstream's command does. */
 export type Compress = { params: { ids: string[]; names?: NamePair[] }; result: { stored: number } };

@@ -129,10 +129,7 @@ export function requestTooLarge(): PalaceError {
   );
 }
 
-/**
- * The hint of PROTOCOL_BAD_PARAMS where nothing better is known: the caller is one of our commands, or a user's
- * program.
- */
+/** Usual hint of PROTOCOL_BAD_PARAMS, if no better one is known: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
 export function isErrorCode(value: unknown): value is ErrorCode {

@@ -40,7 +40,7 @@ export type Forgotten = {
 
 export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
-/** How far the erasing from files has come. `notes`: places where traces may stay. */
+/** Progress of erasing from files. `notes`: places where traces may stay. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**

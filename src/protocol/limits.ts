@@ -3,9 +3,9 @@
  * Imported from anywhere; imports nothing.
  */
 
-/** One JSON-RPC message on any door, either way. */
+/** Largest JSON-RPC message on any door, either way. */
 export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
-/** One request of a client: a broker's message less what the spool adds when it delivers it, an id and a time. */
+/** Largest request of a client: a broker's message minus the id and time that the spool adds on delivery. */
 export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 /** Nesting of one JSON message; deeper is refused before it is parsed. */
 export const JSON_DEPTH_MAX = 64;
@@ -67,7 +67,7 @@ export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;
 /** Reply bytes a peer may leave unread while all peers together leave too many. */
 export const PEER_UNREAD_FEW_BYTES = 64 * 1024;
-/** How long a peer may leave its replies unread before it is disconnected. */
+/** Time a peer may leave its replies unread before it is disconnected. */
 export const PEER_STALL_MAX_MS = 30_000;
 /** Requests that wait for the child of engine `command`, which serves one at a time; one more is BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
@@ -84,7 +84,7 @@ export const READS_MAX = 16;
 export const READS_PEER_MAX = 2;
 /** Connections of one door that were admitted. */
 export const PEERS_MAX = 1024;
-/** Those of one peer: a process of this machine, or a token. */
+/** Connections of one peer: a process of this machine, or a token. */
 export const PEER_CONNECTIONS_MAX = 256;
 /** Places of a door that only the owner's command line gets. */
 export const PEERS_KEPT = 8;

@@ -13,7 +13,7 @@ export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
 /** Keys between a client and this server; a server behind it never sees them. */
 export const ENVELOPE_KEYS: readonly string[] = [VERSION_META, CLIENT_INFO_META, CAPABILITIES_META, LOG_LEVEL_META];
 
-/** How long a client may keep the lists of this server, ms: they change with its version alone. */
+/** Time a client may keep the lists of this server, ms: they change only with its version. */
 export const LISTS_TTL_MS = 300_000;
 /** Methods whose results a client may keep → whether they are such a list. */
 const CACHEABLE: Readonly<Record<string, boolean>> = {

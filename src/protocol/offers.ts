@@ -20,7 +20,7 @@ const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, u
 
 export const OFFERED: readonly string[] = Object.keys(OFFERS);
 
-/** Undefined for a method that asks for more than what is offered. */
+/** Returns an offered method's result; undefined for any other method. */
 export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
   return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
 }

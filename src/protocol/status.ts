@@ -3,8 +3,10 @@ import type { WireErrorData } from "./errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
-/** The door for programs that speak Roampal's HTTP API, which is never among `doors`. `why`: who has its port, or what it lacks. */
-/** `isLocal`: programs of the broker's own user need no token. */
+/**
+ * Door for programs that speak Roampal's HTTP API; never among `doors`. `isLocal`: programs of the broker's own user need no token.
+ * `why`: the program that has its port, or what the door lacks.
+ */
 export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "open" }
   | { state: "shut"; why: string; hint: string }
@@ -107,7 +109,7 @@ export type StatusReport = {
   topology: string;
   /** Present when this broker serves another machine (MEMPALACE_BROKER is set there). */
   doors: Door[];
-  /** Absent where it was not asked for. */
+  /** Absent if the outcome door is not set up. */
   outcomeDoor?: OutcomeDoorReport;
   home: string;
   /** Settings that the broker read at its start and that are not defaults; older brokers do not tell. */
@@ -132,7 +134,7 @@ export type StatusReport = {
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
-    /** Time until these are embedded, ms from now; null where it is unknown; absent in older brokers. */
+    /** Time until these are embedded, ms from now; null if unknown; absent in older brokers. */
     pendingMs?: number | null;
   };
   driver: {
@@ -155,7 +157,7 @@ export type StatusReport = {
     lagMs?: number;
     takenOver: number;
     detail: string;
-    /** Facts that a MemPalace keeps in a file that is not read; absent where there are none. */
+    /** Facts that a MemPalace keeps in a file that is not read; absent without any. */
     elsewhere?: { file: string; facts: number };
     /** File in which MemPalace 3.12 and later keeps its hallways: `hallways.json` is not written beside it. */
     newer?: string;
@@ -176,7 +178,7 @@ export type LedgerHealth = {
   codes: number;
   /** Drawers that wait for their vector. */
   pending: number;
-  /** Drawers with neither a vector nor a place in that backlog. */
+  /** Drawers without a vector that are not in that backlog. */
   forgotten: number;
   /** "ok", or what SQLite says of the file. */
   integrity: string;

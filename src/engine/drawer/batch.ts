@@ -50,7 +50,7 @@ export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   return { results, count: results.length, deleted: results.length - errors, errors };
 }
 
-/** Only reports, unless `dry_run` is false. `findings`: names of the source's staged copies. */
+/** Deletes a source's drawers; only reports them unless `dry_run` is false. `findings`: names of the source's staged copies. */
 export function deleteBySource(tx: LedgerTx, call: WriteCall): unknown {
   const given = call.params["source_file"];
   if (typeof given !== "string" || strip(given) === "")

@@ -28,8 +28,7 @@ export function hash24(text: string): string {
 }
 
 /**
- * One text's ids by both recipes, the palace's own first: a text that was filed under the other id is found instead of
- * filed twice.
+ * Returns a text's ids by both recipes, the palace's own first, so that a text filed under the other id is found instead of filed twice.
  */
 export function drawerIds(
   recipe: IdRecipe,
@@ -175,7 +174,7 @@ const MASK_WRITTEN_BACK =
   "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
   "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
 
-/** True when an agent that was given a masked text would write the mask over the secret. */
+/** Returns true if the change would write a mask over a secret, as when an agent was given the masked text. */
 function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }

@@ -47,7 +47,10 @@ export class KeywordScanner {
     this.#ends[state]?.push(index);
   }
 
-  /** Gives each state without a path of its own the path of its longest proper suffix. Breadth first, so that a state's suffix is done before the state. */
+  /**
+   * Gives each state without a path of its own the path of its longest proper suffix. Breadth first, so that a state's suffix is done
+   * before the state.
+   */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);
     const queue = [0];

@@ -6,7 +6,7 @@ import type { SourceFiles } from "../../port/source.ts";
 
 export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;
 
-/** The hits, and their copies elsewhere, each with the path of the user's own file where that is known. */
+/** Adds the path of the user's own file, if known, to the hits and to their copies elsewhere. */
 export function withOriginals<Hit extends Record<string, unknown>>(hits: readonly Hit[], files: SourceNames): Hit[] {
   return hits.map((hit) => {
     const copies = hit["also_in"];

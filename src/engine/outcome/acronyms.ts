@@ -1,4 +1,4 @@
-/** Acronyms of a question, spelled out beside it. Pure. Source: outcome-memory.md 3.9; the expansions are common knowledge. */
+/** Spells out a question's acronyms beside it. Pure. Source: outcome-memory.md 3.9; the expansions are common knowledge. */
 
 const MEANINGS: Readonly<Record<string, string>> = Object.fromEntries(
   `api=application programming interface|apis=application programming interfaces|sdk=software development kit

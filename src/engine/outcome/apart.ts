@@ -17,10 +17,13 @@ export type Profile = string | undefined;
 const KEY = /^[a-z0-9_]{1,30}(?:-[0-9a-f]{12})?$/;
 const SLUG_MAX = 30;
 const HASH_DIGITS = 12;
-/** Between a profile's key and a conversation's id. */
+/** Separates a profile's key from a conversation's id. */
 const MARK = "\u001f";
 
-/** Undefined for a name that Roampal refuses, too. Roampal gives one folder to names with the same slug; here they stay apart. */
+/**
+ * Returns the key of a profile's name; undefined for a name that Roampal refuses as well. Roampal gives names with the same slug one
+ * folder; here they stay apart.
+ */
 export function profileKey(name: string): string | undefined {
   const slug = name
     .toLowerCase()
@@ -80,7 +83,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** How a profile names its places in the ledger, and how they read back; undefined for what is another profile's. */
+/** Converts names between a profile and the ledger; undefined for names that belong to another profile. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;

@@ -1,4 +1,4 @@
-/** How a book is cut into chunks. Pure. Source: outcome-memory.md 10. */
+/** Cuts a book into chunks. Pure. Source: outcome-memory.md 10. */
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 

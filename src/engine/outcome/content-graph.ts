@@ -1,6 +1,6 @@
 /**
- * Which entities a memory is about, and what it is worth that a question names them. The facts of the memory bank that a search has found
- * tell how good an entity is: no second index of all memories is kept. Pure. Source: outcome-memory.md 2.9, 8.6.
+ * Finds the entities that question and memory share, and the boost for them. The quality of an entity comes from the facts of the memory
+ * bank that the search has found, so no second index of all memories is needed. Pure. Source: outcome-memory.md 2.9, 8.6.
  */
 import { wordsOf } from "./concepts.ts";
 import type { Collection, Weight } from "./memory.ts";
@@ -41,13 +41,13 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
   );
 }
 
-/** A concept's words stand beside each other. */
+/** Returns the entities that the text names: all words of an entity, next to each other. */
 function sharedWith(entities: readonly string[], text: string): string[] {
   const words = `_${wordsOf(text.slice(0, READ_CHARACTERS)).join("_")}_`;
   return entities.filter((entity) => words.includes(`_${entity}_`));
 }
 
-/** How good the facts are that an entity is named in; memories without a quality lower it. */
+/** Returns the average quality of the facts that name an entity; memories without a quality lower it. */
 function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
   return mentions === 0 ? 0 : quality / mentions;
 }

@@ -48,7 +48,7 @@ export function unknownOperator(filters: Filters): string | undefined {
 
 type Filtered = { metadata: Metadata; standing: Standing };
 
-/** Filters name the values of a standing as Roampal names them, where they are metadata of the memory. */
+/** Values of a standing that a filter may name. Roampal keeps them in the memory's metadata, under these names. */
 const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | undefined>> = {
   score: ({ score }) => score,
   uses: ({ uses }) => uses,

@@ -8,7 +8,7 @@
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;
 
-/** `cosine`: NaN where it is not known; `words`: the score of its words, 0 where the words did not find it. */
+/** Likeness to the question. `cosine`: NaN if unknown; `words`: score of the words, 0 if the words did not find it. */
 export type Likeness = { cosine: number; words: number };
 
 /** Returns those of the found that are about the question. */

@@ -1,4 +1,4 @@
-/** Which fact of the memory bank a text means, found for a write beforehand. Source: outcome-memory.md 2.11. */
+/** Finds the fact of the memory bank that a text means, before the write that needs it. Source: outcome-memory.md 2.11. */
 import { asText } from "../text/validate.ts";
 import { findMemories, type FindContext } from "./find.ts";
 import { facts } from "./list.ts";

@@ -23,7 +23,7 @@ const LIMIT_MAX = 500;
 
 type Values = Record<string, unknown>;
 
-/** With `id` that memory, whatever else is asked; without `query` what is there, the newest first. Errors: InvalidValue. */
+/** Returns memories as fields: with `id` only that memory; without `query` all memories, newest first. Errors: InvalidValue. */
 export async function recallFields(context: RecallContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
   const { id, metadata_filters: given } = values;
   if (typeof id === "string" && id !== "") {

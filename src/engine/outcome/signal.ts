@@ -1,9 +1,15 @@
-/** Outcomes that nobody has to tell: what each signal says of the memories of a turn, and what it does to a standing. Pure. */
+/**
+ * Effects of signals, which are outcomes without a person or agent to tell them: which memories of a turn each concerns, and how it
+ * changes a standing. Pure.
+ */
 import type { OutcomeSource, Signal, Standing, Telling } from "../../port/outcome.ts";
 import { afterOutcome } from "./outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/** `weight`: how much it is believed beside the word of an agent or a user, which is 1. `of`: this turn's answer, or the one before. */
+/**
+ * Effect of a signal. `weight`: belief in it, relative to an outcome from an agent or a user, which has 1. `of`: this turn's answer, or
+ * the one before.
+ */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {
@@ -19,8 +25,8 @@ export function isSignal(source: OutcomeSource): source is Signal {
 }
 
 /**
- * A signal moves the score alone. Uses and successes are of those who have judged: a success that is believed by half would be a whole
- * use beside it, and make what is proven less so. So no signal alone promotes, and none takes a score to where memories are deleted.
+ * Applies a signal, which changes only the score. Uses and successes count real judgments: half a success from a signal would add a whole
+ * use, and lower what is proven. So a signal alone never promotes a memory, and never lowers its score to where memories are deleted.
  */
 export function afterSignal(standing: Standing, signal: Signal, atMs: number): Standing {
   const { outcome, weight } = SIGNALS[signal];

@@ -1,9 +1,9 @@
-/** How much an outcome still says after a while without use. Pure. Source: outcome-memory.md 2.5. */
+/** Weights an outcome by the time since the last use. Pure. Source: outcome-memory.md 2.5. */
 
 const DAY_MS = 86_400_000;
 const HALF_AFTER_DAYS = 30;
 
-/** 1 for a memory used today or never, half after 30 days; whole days count. A clock that went back gives 1. */
+/** Returns 1 for a memory used today or never, and one half after 30 days; whole days count. A clock that went back gives 1. */
 export function timeWeight(lastUsedMs: number | null, nowMs: number): number {
   if (lastUsedMs === null) return 1;
   const days = Math.max(Math.floor((nowMs - lastUsedMs) / DAY_MS), 0);

@@ -204,7 +204,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // The rate is its collection's: beside a memory that nobody has judged it would read as the memory's own.
+    // The rate belongs to the collection: next to a memory that nobody has judged, a reader would take it for the memory's own.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

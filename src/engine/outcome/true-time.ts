@@ -5,7 +5,7 @@
 import { isMoment, type Moment, passedMs } from "../../platform/boot.ts";
 import { isRecord } from "../../platform/is-record.ts";
 
-/** How far the machine's clock is ahead of the true time: for rows after `afterRow`, and perhaps for those after `fromRow`. */
+/** Time by which the machine's clock is ahead of the true time: for rows after `afterRow`, and perhaps for those after `fromRow`. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 /** `trueMs`: the time at the moment of the last tick. `lastRow`: of the newest memory then. `shifts`: in the order of rows. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
@@ -17,7 +17,7 @@ const OFF_MAX_MS = 6 * 3_600_000;
 const SHIFT_MIN_MS = 60_000;
 const SHIFTS_MAX = 100;
 
-/** Without an earlier tick the machine's clock is right. */
+/** Advances the clock. Without an earlier tick the machine's clock counts as right. */
 export function tick(last: TrueTime | undefined, now: Moment, lastRow: number): TrueTime {
   if (last === undefined) return { ...now, trueMs: now.wallMs, lastRow, shifts: [NOT_SHIFTED] };
   const trueMs = last.trueMs + passedMs(last, now, OFF_MAX_MS);

@@ -1,10 +1,10 @@
 /**
- * How far a memory is to be trusted for one question, from its outcomes in their order. Pure; the original has no such rule. The
+ * Computes how far to trust a memory for one question, from its outcomes in their order. Pure; the original has no such rule. The
  * constants were chosen on seeds 11 to 13 of `npm run bench:learning`, which measures others.
  */
 import type { PastOutcome, Telling } from "../../port/outcome.ts";
 
-/** `isHere`: it was told for a question like this one. */
+/** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
 export type Heard = { outcome: Telling; isHere: boolean };
 
 /** Likelihood that a memory without outcomes helps. Above a half, so that new memories are tried before memories that failed once. */

@@ -99,7 +99,7 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
-/** Empty where every ended fact was replaced in the same text. */
+/** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

@@ -17,7 +17,7 @@ const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
-/** Only this many of the best candidates are labelled: reading their closets is the cost. */
+/** Most candidates that are labelled, best first: reading their closets is the main cost. */
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {

@@ -32,7 +32,7 @@ export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, leng
   return !(length <= SHORT_MAX && candidate.cosine >= SHORT_COSINE_MIN);
 }
 
-/** A judgement of the whole answer, beside its hits; `phrases` were quoted in the query. */
+/** Judges the whole answer, besides its hits. `phrases`: quoted in the query. */
 export function verdictOn(
   hits: readonly Record<string, unknown>[],
   phrases?: { quoted: readonly string[]; found: boolean },

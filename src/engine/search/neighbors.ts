@@ -7,7 +7,7 @@ export const NEIGHBORS_MAX = 5;
 
 type Neighbor = { drawer_id: string; chunk_index: number; text: string };
 
-/** At most `count` on each side, in the order of the source; none for a drawer that is not a slice of something. */
+/** Returns at most `count` neighbours on each side, in the order of the source; none for a drawer that is not a slice. */
 export function neighborsOf(
   reader: Pick<LedgerReader, "slicesOf" | "slicesOfSource">,
   { id, wing, metadata }: Drawer,

@@ -18,7 +18,7 @@ type Arguments = Record<string, unknown>;
 
 const DISTANCE_MAX = 1.5;
 
-/** Only our own command line sends a `mode` other than auto. Errors: InvalidValue, for an invalid place or source. */
+/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue, for an invalid place or source. */
 export async function searchTool(
   dependencies: SearchDependencies,
   values: Arguments,

@@ -70,7 +70,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
-/** True for a drawer in the place of one of this part's, or beyond the end of the source. */
+/** Returns true for a drawer that takes the place of one of this part's drawers, or is beyond the end of the source. */
 function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   const { from, total, texts } = part;
   const index = metadata["chunk_index"];

@@ -35,7 +35,7 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`${START}_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?${END}`, "gu"),
 ];
 
-/** Joined by `;`, the most frequent first, at most 24; empty where there are none. */
+/** Returns the entities joined by `;`, the most frequent first, at most 24; empty if there are none. */
 export function structuralEntities(text: string): string {
   const found = new Map<string, { count: number; order: number; token: string }>();
   const paths = text.length > RUN_MAX ? text.replace(LONG_RUN, " ") : text;

@@ -1,7 +1,7 @@
 /** Quotes the beginning of a text as Python's repr() does: upstream's messages show so what they refuse. Pure. */
 import { head } from "./text.ts";
 
-/** In code points. The broker cuts every message after as many characters, so no more of a text can be seen. */
+/** Code points quoted. The broker cuts every message after as many characters, so no more of a text can be seen. */
 const QUOTED_MAX = 4_000;
 
 export function pythonRepr(text: string): string {

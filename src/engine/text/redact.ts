@@ -85,7 +85,7 @@ const SHAPES: readonly Shape[] = [
     isSecret: isMixed,
   },
   {
-    // It begins after `://`, so that each address is examined once; neither part reaches beyond it.
+    // The pattern begins after `://`, so that each address is examined once; neither part reaches beyond it.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
     group: true,
@@ -156,8 +156,7 @@ const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
 /**
- * Returns the text with its secrets masked, or the same string where there are none. `secrets` receives those of one
- * line. Never throws.
+ * Returns the text with its secrets masked, or the same string if it has none. `secrets` receives the secrets of one line. Never throws.
  */
 export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };

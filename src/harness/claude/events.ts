@@ -21,7 +21,7 @@ export type HookInput = Readonly<{
 
 export type Doors = {
   wakeUp: () => Promise<string>;
-  /** Empty when nothing matches or recall is off. */
+  /** Returns matching memories; empty if nothing matches or recall is off. */
   recall: (prompt: string) => Promise<string>;
   /** Returns the texts of memory with outcomes for a prompt; empty when it is off. */
   turn: (prompt: string) => Promise<string>;

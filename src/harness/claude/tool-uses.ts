@@ -3,7 +3,7 @@ import { isRecord } from "../../platform/is-record.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 
-/** `ended`: undefined until it has, and where that is not known. */
+/** Use of a tool. `ended`: undefined while it runs, or if its end is unknown. */
 type Use = { tool: unknown; input: unknown; isAnswered: boolean; ended: Ended | undefined };
 
 const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
@@ -26,18 +26,18 @@ export class ToolUses {
     }
   }
 
-  /** Each has its result, if only that it goes on in the background. */
+  /** Returns true if each tool has a result, even if only the notice that it runs in the background. */
   areAnswered(): boolean {
     return this.#uses.values().every(({ isAnswered }) => isAnswered);
   }
 
-  /** In the order of use. */
+  /** Returns the steps in the order of use. */
   steps(): Step[] {
     return [...this.#uses.values()].flatMap(({ tool, input, ended }) => stepOf(tool, input, ended) ?? []);
   }
 }
 
-/** It goes on in the background, or was broken off. */
+/** Returns true for a tool that runs in the background, or was broken off. */
 function isOpen(input: unknown, result: unknown): boolean {
   if (isRecord(input) && input["run_in_background"] === true) return true;
   return isRecord(result) && (typeof result["backgroundTaskId"] === "string" || result["interrupted"] === true);

@@ -116,7 +116,7 @@ class Served {
     this.memory.prompted(sessionID, messageID, prompt.text.trim(), await isResumed);
   }
 
-  /** Puts the wake-up text beside the system prompt, and what is known in front of the user's messages. */
+  /** Adds the wake-up text to the system prompt, and the memory's texts in front of the user's messages. */
   async show({ sessionID, kind = "primary", system, messages }: SessionHooks["context"]): Promise<void> {
     if (kind !== "primary" || this.memory.isKnownChild(sessionID)) return;
     const text = await this.memory.wakeUp(sessionID);

@@ -1,6 +1,6 @@
 /**
- * Holds the memory's part of opencode's sessions: the wake-up text, what memory with outcomes says beside a prompt, and the filing.
- * Shared by both generations of the plugin, which tell it what happens.
+ * Manages the memory's part of opencode's sessions: the wake-up text, the texts of memory with outcomes for a prompt, and the filing.
+ * Both generations of the plugin use it and report events to it.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
@@ -58,7 +58,7 @@ export class Memory {
     this.#find = find;
   }
 
-  /** Does the work, and logs its error: opencode goes on. */
+  /** Runs the work and logs its error, so that opencode goes on. */
   async safely(what: string, work: () => Promise<void> | void): Promise<void> {
     try {
       await work();
@@ -120,7 +120,7 @@ export class Memory {
     return text;
   }
 
-  /** Waits for what is said beside the last prompt, no longer than a turn may. */
+  /** Waits for the texts for the last prompt, no longer than a turn may wait. */
   async asked(id: string): Promise<void> {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }

@@ -20,7 +20,7 @@ export default {
     return Promise.resolve(firstHooks(input, process.env));
   },
 
-  /** opencode 1.18 calls this beside `server`, before or after it: then it does nothing. */
+  /** Serves opencode 2. opencode 1.18 calls this as well, before or after `server`; then it does nothing. */
   setup(context: unknown): Promise<() => Promise<void>> {
     if (!isSecond(context)) return Promise.resolve(() => Promise.resolve());
     return serveSecond(context, process.env, () => marks[SERVED] === true);

@@ -1,13 +1,13 @@
-/** Which commands answer a question, so that their failure is a "no". Pure. Used by `command.ts`. */
+/** Decides which commands answer a question, so that their failure means "no". Pure. Used by `command.ts`. */
 import { nameOf, programOf } from "./test-command.ts";
 
-/** They answer no with a 1; another code is an error. */
+/** Commands that answer no with exit code 1; another code is an error. */
 const WITH_ONE: ReadonlySet<string> = new Set([
   ..."grep egrep fgrep zgrep rg ag ack diff cmp comm test [ which type pgrep command find fd expr let false pkill killall printenv read cat head tail wc".split(
     " ",
   ),
 ]);
-/** They answer no with a code of their own. */
+/** Commands that answer no with a code of their own. */
 const WITH_ANY: ReadonlySet<string> = new Set([
   ..."kill pidof id getent nc ncat ping curl wget lsof fuser ls stat file readlink realpath xargs jq yq".split(" "),
   ..."mountpoint tty pg_isready redis-cli rpm dpkg host dig nslookup ssh".split(" "),

@@ -22,7 +22,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   checkout: ["-f", "--force", "-q", "--quiet", "--no-progress", "--"],
   reset: ["--hard", "-q", "--quiet"],
 };
-/** Git commands that may come before it, or behind it, without changing what the line takes back. */
+/** Git commands that may come before, or after, the command that takes something back without changing its effect. */
 const BEFORE: ReadonlySet<string> = new Set(["status", "diff", "log", "show", "clean"]);
 const BEHIND: ReadonlySet<string> = new Set([...BEFORE, "add", "commit", "push"]);
 const COMMIT = /^(?:HEAD|@)(?:[~^]\d*)*$/;

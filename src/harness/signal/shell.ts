@@ -53,7 +53,7 @@ class Reader {
     return this.#endCommand("") ? this.#commands : undefined;
   }
 
-  /** False where the line cannot be understood. */
+  /** Reads one step of the line; false if the line cannot be understood. */
   #step(): boolean {
     const sign = this.#line.charAt(this.#at);
     if (sign === "'" || sign === '"') return this.#quoted(sign);

@@ -1,4 +1,4 @@
-/** Which commands run tests. Pure. Used by `command.ts`. */
+/** Recognises commands that run tests. Pure. Used by `command.ts`. */
 import { isOtherWord, onlyShows } from "./only-shows.ts";
 
 /** Words that may come before a command, with their options that take a word. */
@@ -135,7 +135,7 @@ export function programOf(words: readonly string[]): readonly string[] {
   }
 }
 
-/** `more`: words that belong to the prefix beside its options. */
+/** Removes a prefix's options. `more`: number of further words that belong to the prefix. */
 function afterOptions(words: readonly string[], withWord: readonly string[], more: number): readonly string[] {
   let at = 0;
   while (at < words.length && words[at]?.startsWith("-") === true) at += withWord.includes(words[at] ?? "") ? 2 : 1;

@@ -1,4 +1,4 @@
-/** How a tool's value becomes MCP's result: MemPalace answers in JSON, the memory of outcomes in sentences. Pure. */
+/** Converts a tool's value to MCP's result: MemPalace answers in JSON, the memory of outcomes in sentences. Pure. */
 import type { Tool } from "./table.ts";
 
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
