@@ -88,8 +88,8 @@ type ServeOptions = {
 };
 
 /**
- * Runs until the broker ends. Errors: those of runBroker. Another broker that already holds the palace is no error, unless
- * this one is meant to stay.
+ * Runs until the broker ends. Errors: those of runBroker. A broker that is not meant to stay ends without an error if
+ * another broker already holds the palace.
  */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);

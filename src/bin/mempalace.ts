@@ -39,7 +39,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
 };
 
-// `mempalace search x | head` closes our stdout early, which is no failure.
+// `mempalace search x | head` closes our stdout early: that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 try {
   const argv = withoutBackend(process.argv.slice(2));

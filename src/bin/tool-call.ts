@@ -23,7 +23,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
   }
 }
 
-/** Errors: `away` for a call that is no write or cannot wait. */
+/** Spools a write. Errors: `away` for a call that does not write, or cannot wait. */
 async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
   const { spoolCall } = await import("../client/spool-call.ts");

@@ -47,7 +47,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   options: T;
   /** The fewest and the most positional arguments. */
   args: readonly [number, number];
-  /** What must exist at --palace; by default, a palace. */
+  /** Demand on --palace; by default, a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
   /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
   forOwner?: true;
@@ -113,7 +113,7 @@ function warnOfSettings({ settings }: Config, out: Output): void {
 
 /** Runs a command to its end and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
-  // `palace search x | head` closes our stdout early, which is no failure.
+  // `palace search x | head` closes our stdout early: that is not a failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
   try {
     return await leave(await verb.execute(argv, env));
@@ -140,7 +140,10 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/** A full disk is no bug of ours, wherever it appears. */
+/**
+ * Turns the error of a full or read-only disk into one that the user can fix: it is not a bug of ours, wherever it
+ * appears.
+ */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;

@@ -29,7 +29,9 @@ export type DevboxCall = Readonly<{
   out: Output;
 }>;
 
-/** `isBuilding`: what a build needs of an installed package is laid out anew. */
+/**
+ * Returns the place a devbox verb works in. `isBuilding`: lays out again what a build needs of an installed package.
+ */
 export function placeOf(
   { config, env }: DevboxCall,
   isBuilding: boolean,

@@ -1,6 +1,7 @@
 /**
- * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a bridge. Who
- * has memories here already keeps them, and is told that there are two. `up` asks for it when the stack is healthy.
+ * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a
+ * bridge. A machine that already has memories keeps them, and its user is notified that there are two. `up` asks for it
+ * when the stack is healthy.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -12,7 +13,7 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { quoted } from "../../platform/shell-word.ts";
 
-/** Of the image that Dockerfile.base makes for the broker. */
+/** Label of the image that Dockerfile.base makes for the broker. */
 const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
 const DOCKER_ANSWER_MAX_MS = 3_000;
 
@@ -67,7 +68,7 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
 /** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
-  // As variables the host wins; as options docker takes one of them.
+  // If both variables are set, docker uses the host. If both options are given, docker refuses: pass one of them.
   const engine = { "--config": config, "--host": host, "--context": host === "" ? context : "" };
   return Object.entries(engine).flatMap(([option, value = ""]) => (value === "" ? [] : [option, value]));
 }

@@ -1,4 +1,7 @@
-/** Whether the broker runs what is here now, for `palace doctor`. Its version is told beside its protocol. Imported by checks.ts. */
+/**
+ * Checks for `palace doctor` whether the broker runs the build that is here now. Its version is shown beside its
+ * protocol. Imported by checks.ts.
+ */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "../../bridge/settings.ts";

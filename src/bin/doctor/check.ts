@@ -1,4 +1,4 @@
-/** What one check of `palace doctor` says. Imported by the checks. */
+/** Result of one check of `palace doctor`. Imported by the checks. */
 
 import { withoutPassword } from "../../protocol/without-password.ts";
 

@@ -31,7 +31,7 @@ function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof instal
   }
 }
 
-/** Whoever wired it with --palace wants that palace. */
+/** Returns true if the agent is wired with `--palace` and the new wiring is not: its user wants that palace. */
 function namesAnother({ current, next }: Change): boolean {
   return current?.includes("--palace") === true && next?.includes("--palace") !== true;
 }

@@ -77,7 +77,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // It cannot be told, so nothing is touched.
+    // The lock cannot be tested here, so the file is left alone.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;

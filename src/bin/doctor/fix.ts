@@ -1,6 +1,7 @@
 /**
- * What `palace doctor --fix` can put right by itself, in its order. Each fix is looked for first, so that a second run finds nothing,
- * and each looks again before it acts. None deletes what a user has written, or a file that is not ours. Imported by verb/doctor.ts.
+ * Fixes of `palace doctor --fix`, in their order. Each fix is looked for first, so that a second run finds nothing, and
+ * each looks again before it acts. No fix deletes a user's text, or a file that is not ours. Imported by
+ * verb/doctor.ts.
  */
 import { findBroker } from "../../client/discover.ts";
 import { Spool } from "../../client/spool.ts";
@@ -96,7 +97,7 @@ function spoolFixes(config: Config): Fix[] {
   return [{ name: "spool", what, run }];
 }
 
-/** In a folder that cannot be read nothing is known to wait; the checks tell of it. */
+/** Counts the waiting entries. An unreadable folder counts as empty; the checks report it. */
 function count(spool: Spool): number {
   try {
     return spool.entries().length;

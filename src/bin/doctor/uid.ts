@@ -1,4 +1,7 @@
-/** Whether we are the user that the broker's socket and the workspace belong to, for `palace doctor`. Imported by checks.ts. */
+/**
+ * Checks for `palace doctor` whether we are the user that owns the broker's socket and the workspace. Imported by
+ * checks.ts.
+ */
 import { accessSync, constants, statSync } from "node:fs";
 import { readBrokerFile } from "../../client/discover.ts";
 import type { Config } from "../../config/config.ts";
@@ -6,7 +9,7 @@ import { isInContainer } from "../../platform/container.ts";
 import { mountOf } from "../../platform/mount.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-/** Where the devbox has the project. */
+/** Folder of the project in the devbox. */
 const WORKSPACE = "/workspace";
 
 /** Nothing where a system has no such numbers. */
@@ -41,7 +44,10 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
 
 const isUnix = ({ kind }: { kind: string }): boolean => kind === "unix";
 
-/** What is mounted where we are, or where the devbox has it. */
+/**
+ * Returns the project's mount that the current folder is in, else the devbox's `WORKSPACE`; undefined outside a
+ * container.
+ */
 function workspace(userHome: string): string | undefined {
   if (!isInContainer()) return undefined;
   const point = mountOf(process.cwd())?.point ?? "/";

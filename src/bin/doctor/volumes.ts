@@ -1,4 +1,7 @@
-/** Whether what must not be lost outlives this container, for `palace doctor`. Says nothing outside of one. Imported by checks.ts. */
+/**
+ * Checks for `palace doctor` whether the data that must not be lost outlives this container. Says nothing outside a
+ * container. Imported by checks.ts.
+ */
 import { isBridged } from "../../client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../platform/can-write.ts";

@@ -32,7 +32,10 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
   }
 }
 
-/** What a fork has copied is older than itself, and was said in the session that it goes on with. */
+/**
+ * Collects the user's texts of a session. Skips turns older than the session: a fork copied them, and they were said in
+ * the session that it continues.
+ */
 function talkOf({ directory, turns, createdMs }: Session): Talk {
   const talk: Talk = { count: 0, texts: [], cwd: directory };
   const own = turns.filter(({ role, atMs }) => role === "user" && !(atMs < createdMs));

@@ -30,7 +30,7 @@ export function graphsLeft(folder: RoampalFolder): GraphsImported {
   return { entries: 0, added: 0, updated: 0, unchanged: 0, refused: [], unread };
 }
 
-/** Errors: the broker's. What was written before one stays. */
+/** Imports the folder's graphs. Errors: the broker's; entries written before an error stay. */
 export async function importGraphs(
   client: Client,
   folder: RoampalFolder,

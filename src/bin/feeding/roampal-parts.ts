@@ -1,11 +1,14 @@
-/** What is brought from a Roampal's folder, or taken to one, in parts that calls can carry. Used by the commands beside. */
+/**
+ * Splits data that is brought from a Roampal's folder, or taken to one, into parts that calls can carry. Used by the
+ * commands beside.
+ */
 import { PalaceError } from "../../protocol/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const TELL_AFTER_MS = 2_000;
 
-/** Parts of one call; what no call can carry goes to `refuse`. */
+/** Yields the items in parts, each for one call. Passes an item that is too large for any call to `refuse`. */
 export function* parts<Item>(
   items: Iterable<Item>,
   most: number,

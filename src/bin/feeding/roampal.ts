@@ -26,7 +26,10 @@ export type Imported = Found & {
   notUsed: { collections: { name: string; rows: number }[]; files: string[] };
 } & Omit<ImportReport, "added" | "updated">;
 
-/** Errors: the folder's, the broker's. What was written before one stays. */
+/**
+ * Imports the memories of a Roampal's folder. Errors: the folder's, the broker's; memories written before an error
+ * stay.
+ */
 export async function importRoampal(
   client: Client,
   dir: string,

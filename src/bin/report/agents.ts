@@ -1,4 +1,4 @@
-/** What `palace doctor` says of this machine's agents: nothing, unless there is something to do. Imported by checks.ts. */
+/** Checks this machine's agents for `palace doctor`: reports only what needs an action. Imported by checks.ts. */
 import type { Config } from "../../config/config.ts";
 import { AGENTS, labelOf } from "../../install/agent-files.ts";
 import { wiringOf } from "../../install/install.ts";

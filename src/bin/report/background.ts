@@ -1,10 +1,13 @@
-/** What the broker still has to do in the background, in words; used by status and doctor. */
+/** Describes the work that the broker still has to do in the background; used by status and doctor. */
 import type { Client } from "../../client/client.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
 
-/** `, 3 drawers behind for 5 s`; empty where nothing is behind. Without a moment since when, it waits for vectors. */
+/**
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. With `lagMs` below 1 it names no time: those
+ * drawers wait for vectors.
+ */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;

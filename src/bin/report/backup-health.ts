@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 /** An interval and a half: one that waits for a broker, or for a pause, is not late yet. */
 const LATE_FACTOR = 1.5;
 
-/** Where one is due: the folder that the broker makes them in, when the last one there is too old. */
+/** Returns the folder that the broker makes backups in, if the last backup there is too old. */
 export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): string | undefined {
   const { schedule } = readList(paths.home);
   if (schedule === null || (backup.dir ?? schedule.dir) !== schedule.dir) return undefined;

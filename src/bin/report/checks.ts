@@ -97,7 +97,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   return checks;
 }
 
-/** What the broker says of the palace it has open. */
+/** Checks the open palace by the broker's report. */
 function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
   if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
   if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];
@@ -148,7 +148,7 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
   }
 }
 
-/** A broker answers before its palace is open; what it says then is not how it is. */
+/** Asks until the palace is open and its model loaded, or time is up: an earlier status is provisional. */
 async function askWhenOpen(client: Client): Promise<StatusReport> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const status = await client.call("palace.status", {});
@@ -258,7 +258,7 @@ function checkLedger(status: StatusReport): Check {
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
 }
 
-/** What the engine keeps is its own; a ledger of ours beside it is a second memory, which nobody reads meanwhile. */
+/** Checks an external engine, which keeps its own data. The builtin engine's ledger beside it is not read meanwhile. */
 function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
   const { state, lastError } = engine;
   const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
@@ -303,7 +303,7 @@ function checkModel({ search }: StatusReport, config: Config): Check {
   return ok("model", detail);
 }
 
-/** Without one nothing is amiss. */
+/** Checks the cross-encoder, which is optional: the check passes without one. */
 function checkReranker({ search }: StatusReport): Check {
   const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
   if (search.reranker?.state === "failed")
@@ -352,7 +352,7 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
   );
 }
 
-/** MemPalace's own lock, not ours: without ours there is no broker to ask. */
+/** Checks MemPalace's own lock. Our lock needs no check: without it no broker would answer. */
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
   if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
@@ -360,13 +360,13 @@ function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): C
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
 }
 
-/** Until it is verified nothing is written to the public palace; the memory itself works. */
+/** Checks the adoption. Until it is verified the public palace is not written; the memory itself works. */
 function checkAdoption({ adoption }: StatusReport): Check {
   const detail = describeAdoption(adoption) ?? "there was no palace to adopt";
   return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
 }
 
-/** Rows of others are no fault of this memory, but somebody should know that two write one palace. */
+/** Checks for rows of other writers: harmless to this memory, but two programs write one palace. */
 function checkStrays({ strays, driver }: StatusReport): Check {
   const detail = describeForeignWriters(strays);
   if (strays.state !== "found") return ok("strays", detail);

@@ -1,4 +1,4 @@
-/** What status and doctor say of the closets. */
+/** Describes the closets for status and doctor. */
 import type { StatusReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
 

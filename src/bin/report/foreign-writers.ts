@@ -1,4 +1,4 @@
-/** What others did to the public palace, in words; used by status and doctor. */
+/** Describes other writers' changes to the public palace; used by status and doctor. */
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
 
@@ -29,7 +29,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   ].join("; ");
 }
 
-/** Undefined where there was no palace to adopt. */
+/** Describes the adoption of an existing palace; undefined if no palace had to be adopted. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;

@@ -1,4 +1,4 @@
-/** What status and doctor say of the knowledge graph. */
+/** Describes the knowledge graph for status and doctor. */
 import type { StatusReport } from "../../protocol/spec.ts";
 import { plural, printable } from "../terminal/output.ts";
 

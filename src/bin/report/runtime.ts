@@ -1,6 +1,6 @@
 /**
- * Whether the embedding runtime is part of this installation. npm leaves an optional package out without a word where its
- * post-install download is refused, and reports success. Imported by checks.ts and verb/up.ts.
+ * Tells whether the embedding runtime is installed. npm silently leaves out an optional package whose post-install
+ * download is refused, and reports success. Imported by checks.ts and verb/up.ts.
  */
 
 export const RUNTIME_MISSING =

@@ -135,7 +135,10 @@ async function* watched(
     throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
 }
 
-/** Who reads it and stops has no backup: other than for a list, a pipe that closes is a failure. */
+/**
+ * Streams the backup to stdout. A closed pipe is a failure here, unlike when a list is printed: its reader has no whole
+ * backup.
+ */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
     process.stderr.write("palace: the pipe was closed before the backup was through\n");

@@ -1,6 +1,7 @@
 /**
- * Where on this machine a forgotten text still stands: files beside the palace, spooled writes, staged copies, backups, sources.
- * Found by their bytes; what is only a copy of ours is removed, the rest is told. Used by `palace forget`.
+ * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged
+ * copies, backups, sources. Searches for the text's bytes. Files that are only our copies are removed, the others
+ * reported. Used by `palace forget`.
  */
 import { hash } from "node:crypto";
 import {
@@ -79,11 +80,11 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
     for (const source of searched) look(source, "source");
     for (const { file, encrypted } of readList(home).backups) {
       if (file === null || !existsSync(file)) continue;
-      // What is in an encrypted one cannot be looked at from here.
+      // An encrypted backup cannot be searched from here.
       if (encrypted) found.set(realOf(file), { path: realOf(file), what: "encrypted backup" });
       else look(file, "backup");
     }
-    // The newest of a database stands beside it.
+    // The newest rows of a database are in the WAL beside it.
     const { opencodeDatabase } = config.sessions;
     if (holds(`${opencodeDatabase}-wal`, needles)) listed.push(opencodeDatabase);
   }
@@ -91,15 +92,16 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   return [...found.values()];
 }
 
-/** Whether a file that was made anew still holds a text that is sought; false for an encrypted one, which cannot be read. */
+/** Returns whether a rewritten file still contains a sought text; false for an encrypted file, which cannot be read. */
 export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought): boolean {
   const needles = needlesOf(traces.concat(ids));
   return what !== "encrypted backup" && needles.length > 0 && holds(path, needles);
 }
 
 /**
- * What of it is a copy of ours; the rest is for the user to look at. `sources`: of what was forgotten; a staged copy of another
- * source holds the same words for drawers that stay. Undefined: whatever holds them goes. Errors: the file system's.
+ * Removes the traces that are only our copies (spooled writes, staged copies), and returns them and those left for the
+ * user. `sources`: the sources of the forgotten drawers. A staged copy of another source is left, since it holds the
+ * same words for drawers that stay. If undefined, staged copies of all sources are removed. Errors: the file system's.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -181,7 +183,9 @@ function needlesOf(texts: readonly string[]): Buffer[] {
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
 }
 
-/** Whether one of a spooled write's strings has one of the texts in it, from its first character to its last. */
+/**
+ * Returns whether a string of a spooled write contains one of the texts whole, from its first character to its last.
+ */
 function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
   let text: string;
   try {

@@ -6,8 +6,8 @@ const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
 
 /**
- * Returns true to go on; a person who answers no is told that nothing was done. Errors: CONFIG_USAGE when nobody can be
- * asked.
+ * Returns true to go on. Notifies a person who answers no that no change was made. Errors: CONFIG_USAGE when nobody can
+ * be asked.
  */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;

@@ -1,6 +1,7 @@
 /**
- * Checks whether the palace of --palace exists. A reader that mistyped it gets an error and nothing is made; a writer may
- * begin a palace there, and gets a notice. Imported by verb.ts, mp-shim.ts and the verbs that check this themselves.
+ * Checks whether the palace of --palace exists. A reading command with a mistyped path gets an error, and no palace is
+ * made. A writing command may begin a palace there, and gets a notice. Imported by verb.ts, mp-shim.ts and the verbs
+ * that check this themselves.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,7 +12,7 @@ import { quoted } from "../../platform/shell-word.ts";
 import { PalaceError } from "../../protocol/errors.ts";
 import { nearestWord } from "./nearest.ts";
 
-/** What a command expects at --palace: an existing palace; a palace or a place for a new one; anything. */
+/** A command's demand on --palace: an existing palace; a palace or a place for a new one; anything. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined without it. */

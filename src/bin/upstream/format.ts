@@ -34,7 +34,7 @@ export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
 }
 
-/** True when there is no palace; then it prints so. Looking makes none, as it makes none upstream. */
+/** Returns true, and prints so, if the palace does not exist. Does not create one, as upstream does not. */
 export function isWithoutPalace(config: Config, out: Output): boolean {
   if (hasPalace(config)) return false;
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";

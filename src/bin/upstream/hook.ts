@@ -19,7 +19,7 @@ import { projectOf, readTalk, sessionName, themesOf } from "./transcript.ts";
 const HOOKS = ["session-start", "stop", "session-end", "precompact"] as const;
 /** Harness → the agent whose diary is written. */
 const HARNESSES: Readonly<Record<string, string>> = { "claude-code": "claude", codex: "codex" };
-/** A shorter transcript is no conversation. */
+/** Size of the smallest transcript that counts as a conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
 /** Agents give a pre-compaction hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;
@@ -143,7 +143,7 @@ function reasonFor(project: string): string {
 }
 
 function parseInput(text: string): Input {
-  // Without a document there is no session and no transcript.
+  // An input without a document has neither session nor transcript.
   const document = readDocument(text);
   const input = typeof document === "string" ? {} : document;
   const { session_id: id, transcript_path: path, stop_hook_active: again } = input;

@@ -61,7 +61,7 @@ palace restart. The broker that runs is made anew for it if it has no such door;
     assertOwnBroker(config);
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {
-      // Whoever types this wants the door, also where the environment says off.
+      // A user who types this wants the door, even if the environment says `off`.
       const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
       const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
       door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
@@ -106,7 +106,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   remove: outcome("TITLE: take a book out", "remove"),
 };
 
-/** What Roampal has besides, and what to type here. */
+/** Commands that Roampal has and we do not, each with what to type here. */
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
   summarize: "nothing is shortened here: a memory is kept as it was said",

@@ -34,7 +34,10 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Never throws: a line that is no JSON is skipped, an unreadable file counts as empty. */
+/**
+ * Reads the user's texts from a transcript. Never throws: it skips lines that are not JSON and reads an unreadable file
+ * as empty.
+ */
 export async function readTalk(file: string): Promise<Talk> {
   const talk: Talk = { count: 0, texts: [], cwd: undefined };
   let lines = 0;
@@ -123,7 +126,7 @@ function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** Undefined when the line is no text of the user. */
+/** Returns the user's text in a record; undefined if the record has none. */
 function userText({ type, message, payload }: Record<string, unknown>): string | undefined {
   if (type === "event_msg") {
     const said = payload as { type?: unknown; message?: unknown } | null | undefined;

@@ -41,7 +41,7 @@ beside them and compared, row by row, before anything is written there. Ended in
     const named = loadConfig(env, { palace: palaceDir });
     // The palace of this home has its ledger in the home above it.
     const config = own.paths.palaceDir === named.paths.palaceDir ? own : named;
-    // Without this check, a ledger and a broker would be left beside a folder that is no palace.
+    // Without this check, a ledger and a broker would be left beside a folder that is not a palace.
     assertPalace(palaceDir);
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());

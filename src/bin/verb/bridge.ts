@@ -178,7 +178,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint, and `bridge status` is no news to a user who has just typed it.
+  // An older resident reports no hint. The hint `palace bridge status` is useless to a user who has just typed it.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

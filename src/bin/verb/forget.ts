@@ -162,8 +162,8 @@ function isLedger({ paths }: Config, path: string): boolean {
 }
 
 /**
- * Feeders file a document under the path of its staged copy, so the document's name stands for that copy. Errors:
- * CONFIG_USAGE.
+ * Finds the name that a file's drawers are filed under. Feeders file a document under the path of its staged copy, so
+ * the document's name means that copy. Errors: CONFIG_USAGE.
  */
 async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));

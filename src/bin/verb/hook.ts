@@ -58,7 +58,7 @@ const WORK_MIN_MS = 250;
 const WITHIN_MAX_MS = 60_000;
 /** Nobody waits for it. */
 const EXCHANGE_MAX_MS = 30_000;
-/** Read from the end of a transcript, where the last exchange stands. */
+/** Bytes read from the end of a transcript, where the last exchange is. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
@@ -214,7 +214,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Undefined where it is off, or there is no palace. */
+/** Asks for what is put beside the turn; undefined if outcomes are off or the palace does not exist. */
 async function tell(
   scene: Scene,
   turn: Turn,
@@ -228,7 +228,10 @@ async function tell(
   });
 }
 
-/** The host writes its transcript a moment after it has called the hook: what a tool has answered may still be missing. */
+/**
+ * Reads the transcript's last exchange, for up to `LATE_MAX_MS` until it is whole. The host writes its transcript a
+ * moment after it has called the hook: a tool's answer may still be missing.
+ */
 async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number): Promise<Exchange> {
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - LATE_STEP_MS);
   for (;;) {
@@ -244,7 +247,7 @@ async function keep(scene: Scene, turn: Turn, say: () => Exchange | Promise<Exch
   const { config, agent, untilMs, log } = scene;
   if (outcomes === "off" || !hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // Whoever awaits it below is told; until then nobody does.
+  // A rejection reaches those who await `said` below; this handler keeps it from being unhandled until then.
   said.catch(() => {});
   const offer = withClient(scene, async (client) => {
     const exchange = await said;
@@ -296,7 +299,7 @@ async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> 
   return "";
 }
 
-/** Empty where there is no such file. */
+/** Reads the end of a file; empty if the path is not an absolute path of a file. */
 function endOf(path: string): string {
   if (!isAbsolute(path)) return "";
   try {
@@ -316,7 +319,7 @@ function endOf(path: string): string {
   }
 }
 
-/** Undefined when there is no palace: a look begins none. */
+/** Calls `ask` with a client; returns undefined if the palace does not exist, since a look must not begin one. */
 async function withClient<T>({ config, agent }: Scene, ask: (client: Client) => Promise<T>): Promise<T | undefined> {
   if (!hasPalace(config)) return undefined;
   const client = await connectClient({ config, agent, start: "auto" });

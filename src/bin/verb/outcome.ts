@@ -1,4 +1,7 @@
-/** `palace outcome`: what memory that learns from outcomes holds, why a memory stands where it stands, and a person's own word on it. */
+/**
+ * `palace outcome`: shows the memories that learn from outcomes, explains why a memory is where it is, and takes a
+ * person's own verdict on it.
+ */
 import { resolve } from "node:path";
 import { type Client, connectClient } from "../../client/client.ts";
 import type { Config } from "../../config/config.ts";

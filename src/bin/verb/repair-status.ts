@@ -30,7 +30,7 @@ segments, and how far both are apart. Exit code 1 when \`palace repair\` would p
   },
 });
 
-/** Lists what a repair would fix. Work in progress is no fault. */
+/** Lists what a repair would fix. Work in progress is not a fault. */
 function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   const faults: string[] = [];
   const check = (isWell: boolean, fault: string): void => void (isWell || faults.push(fault));
