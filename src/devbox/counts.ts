@@ -1,6 +1,6 @@
 /**
- * What a memory holds, read from its ledger by a program within an image of the stack, read-only: with a broker or without, of an older
- * version or a newer one. What it asks for is in every version's ledger.
+ * Counts of a memory, read from its ledger by a program within an image of the stack, read-only: with a broker or
+ * without, of an older version or a newer one. The program only asks for what every version's ledger has.
  */
 
 export type Counts = Readonly<{
@@ -25,7 +25,10 @@ export function parseCounts(text: string): Counts {
   return JSON.parse(text) as Counts;
 }
 
-/** Undefined, or what is not as it was. Who wrote since has changed what is counted; the last write before is there all the same. */
+/**
+ * Returns how the memory differs from `before`; undefined if it does not. Later writes change the counts, so then only
+ * the last write from before is compared.
+ */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, and ended at ${before.seq}`;
   if (after.mark !== before.mark) return `write ${before.seq} of the journal is not the one it was`;

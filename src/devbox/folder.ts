@@ -1,6 +1,7 @@
 /**
- * The folder of the stack. A clone's is the clone. An installed package lies where npm will replace it, perhaps not the user's to
- * write: its stack has a folder in our state, in which `.env` and `.env.devbox` outlive an update and plain `docker compose` works.
+ * Folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may be
+ * unable to write there: such a stack has a folder in our state, in which `.env` and `.env.devbox` outlive an update
+ * and plain `docker compose` works.
  */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import type { Env } from "../config/env.ts";
 import { VERSION } from "../platform/version.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
-/** What a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
+/** Files that a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
 const COPIED = [
   ...["package.json", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile.base", "docker-compose.yml", "dist"],
   ...["agents.json", "agents.ts", "compose", "ports.yml", "main.ts", "seed.ts", "setup.ts"].map(
@@ -26,7 +27,10 @@ export function isClone(packageRoot: string): boolean {
   return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));
 }
 
-/** `isBuilding`: of a package everything that a build needs is laid out there anew. Errors: CONFIG_USAGE for half an install. */
+/**
+ * Returns the stack's folder. `isBuilding`: for a package, lays out again there everything that a build needs. Errors:
+ * CONFIG_USAGE for half an install.
+ */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;
   const folder = join(stateDir, "devbox", "stack.d");
@@ -46,7 +50,10 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   return folder;
 }
 
-/** What an image's revision label says of this folder: what the user says, else its commit, or the package's version. */
+/**
+ * Returns the revision label for an image of this folder: the user's `PALACE_REVISION`, else the folder's commit, or
+ * the package's version.
+ */
 export async function revisionOf(root: string, env: Env): Promise<string> {
   const { PALACE_REVISION: given = "" } = env;
   if (given !== "") return given;

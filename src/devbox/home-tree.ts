@@ -1,11 +1,11 @@
 /**
- * Lists every file of the devbox's home with the hash of its bytes, and compares two such lists. Caches,
- * logs and the files that each start writes anew from the image may differ (docs/how-to/devbox.md names them).
+ * Lists every file of the devbox's home with the hash of its bytes, and compares two such lists. Caches, logs and the
+ * files that each start writes again from the image may differ (docs/how-to/devbox.md names them).
  */
 
 /**
- * `entries`: path → kind and mode, with a file's hash or a link's goal. `ours`: what `palace install` has put there, by its records; it
- * is the image's, and made anew from it.
+ * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's goal. `ours`: files that `palace
+ * install` has put there, by its records; they belong to the image, and are made again from it.
  */
 export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
 
@@ -22,7 +22,7 @@ export function parseTree(text: string): HomeTree {
   return JSON.parse(text) as HomeTree;
 }
 
-/** Paths that are gone or other; what came since is no difference. Its order is the tree's. */
+/** Lists the paths that are gone or changed, in the tree's order. Paths that were added since do not count. */
 export function treeDiffers(before: HomeTree, after: HomeTree): string[] {
   const ours = new Set(after.ours);
   return Object.entries(before.entries)

@@ -48,8 +48,9 @@ sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
 /**
- * Undefined where nothing is to be moved. Errors: CONFIG_USAGE where this folder's memory has another project name and nobody has said
- * what is wanted, where the named one has no volumes or is another folder's, and where this one has its own.
+ * Finds the project whose memory is to be moved here; undefined if none is. Errors: CONFIG_USAGE if this folder's
+ * memory has another project name and the user has not said what is wanted; if the named project has no volumes or is
+ * another folder's; if this project has its own volumes.
  */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
@@ -143,7 +144,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
   );
 }
 
-/** Of this engine and this folder, with a memory; the one that is named first. */
+/** Finds the first project, by name, that was started from this folder in this engine and has a memory. */
 async function earlierProject(here: Here): Promise<string | undefined> {
   const parent = join(here.state, "..");
   for (const project of namesIn(parent)) {

@@ -1,6 +1,7 @@
 /**
- * What we remember of a stack when none of its containers is there to ask: whose it is and which workspace it had. In our own state
- * folder and never as a label of a volume: compose offers to make a volume anew, empty, when its labels change.
+ * Note about a stack for the time when none of its containers is there to ask: its owner and its workspace. The note is
+ * in our own state folder and never a label of a volume: compose offers to replace a volume by an empty one when its
+ * labels change.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,11 +13,13 @@ export type Note = Readonly<{
   /** Folders whose stack it is: one, or those that share it on purpose. */
   folders: readonly string[];
   workspace: string;
-  /** Of the engine: another one has stacks of its own. */
+  /** Id of the engine: another engine has stacks of its own. */
   engine: string;
 }>;
 
-/** Where everything of one stack is kept. Project names are lower case letters, digits, - and _. */
+/**
+ * Returns the folder in which everything of one stack is kept. Project names are lower case letters, digits, - and _.
+ */
 export function stateFolder(stateDir: string, project: string): string {
   return join(stateDir, "devbox", project);
 }

@@ -64,7 +64,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
   }
 }
 
-/** The same for a program that says something short. Errors: STORE_UNAVAILABLE with what it said. */
+/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with what it said. */
 export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
   const { stdout, text } = collector();
   const { code, said } = await runOneOff(engine, project, { ...program, stdout });

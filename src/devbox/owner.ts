@@ -1,6 +1,6 @@
 /**
- * Whose stack it is. All clones have the same project name, and with it the same volumes, because those of existing users must go on
- * being found; so a folder that is not the stack's is told, before anything of the stack is changed.
+ * Checks whose stack it is. All clones have the same project name and so the same volumes, because existing users must
+ * go on finding theirs. A folder that is not the stack's is therefore reported before anything of the stack is changed.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";

@@ -29,7 +29,7 @@ export function writeSettings(root: string, settings: Readonly<Record<string, st
   return true;
 }
 
-/** As compose reads it: within single quotes nothing means anything, within double ones `\` and `$` do. */
+/** Quotes a value for compose: single quotes make everything literal; within double quotes `\` and `$` are special. */
 export function quotedValue(value: string): string {
   if (/^[\w./:@%+,-]+$/.test(value)) return value;
   return value.includes("'") ? `"${value.replaceAll(/[\\"$]/g, "\\$&")}"` : `'${value}'`;

@@ -42,7 +42,7 @@ export type Source = Readonly<{
 export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
 type FileSum = Readonly<{ bytes: number; sha256: string }>;
 
-/** As arguments of one command. */
+/** Largest number of files that are named as arguments of one command. */
 const NAMED_MAX = 1_000;
 const DRAFT = "devbox-verify-";
 /** A broker of its own, which ends with it and whose marks nobody else sees. */
@@ -99,7 +99,10 @@ export async function putPalace(source: Source, file: string): Promise<void> {
   await fromFile(source, file, { ...alike, command: ["sh", "-c", script] });
 }
 
-/** Those files alone; what is there by such a name is kept as NAME.~1~. */
+/**
+ * Restores the named files alone, or all files if more than `NAMED_MAX` are named. An existing file is kept as
+ * NAME.~1~.
+ */
 export async function restoreHome(source: Source, folder: string, paths: readonly string[]): Promise<void> {
   const named = paths.length > NAMED_MAX ? [] : paths.map((path) => `./${path}`);
   const keep = ["--backup=numbered", "--no-recursion", "--numeric-owner", "--same-permissions", "--same-owner"];
@@ -123,7 +126,7 @@ export function removeOldSnapshots(parent: string, keep: number): void {
     if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
-/** As the broker's container is, with its volumes, user and network. */
+/** Returns a program's options that are like the broker's container: its image, volumes, user and environment. */
 async function likeBroker({ engine, broker }: Source, network = "none"): Promise<Omit<Program, "command" | "stdout">> {
   const { Config, HostConfig } = await engine.getContainer(broker.id).inspect();
   const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;

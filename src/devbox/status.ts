@@ -156,7 +156,7 @@ function backupMoments(text: string): number[] {
   }
 }
 
-/** Of a job's or a snapshot's name. */
+/** Returns the moment in the name of a job or a snapshot. */
 export function momentOf(id: string): string {
   return id.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/, "T$1:$2:$3.$4Z");
 }

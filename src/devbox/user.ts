@@ -1,6 +1,6 @@
 /**
- * As which uid the compose stack runs: the caller's, so that the devbox can write the caller's workspace. Written down beside
- * docker-compose.yml once, because a later `docker compose` of any kind must mean the same stack.
+ * Chooses the uid of the compose stack: the caller's, so that the devbox can write the caller's workspace. It is
+ * written down beside docker-compose.yml once, because a later `docker compose` of any kind must mean the same stack.
  */
 import type { Env } from "../config/env.ts";
 import { type Place, readStack, type Watch } from "./compose.ts";

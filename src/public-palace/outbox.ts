@@ -54,7 +54,10 @@ export type OutboxOptions = {
 export type Outbox = {
   /** Something was committed. Cheap; call it after each commit. */
   wake(): void;
-  /** Resolves when the running batch is written and struck off; nothing is sent until the answer is called. */
+  /**
+   * Resolves when the running batch is written and struck off. The outbox sends nothing until the returned function is
+   * called.
+   */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
@@ -187,7 +190,7 @@ class Pump {
     this.#refused.clear();
   }
 
-  /** Another process writes the palace. What it changed is checked when the palace is opened again. */
+  /** Waits while another process writes the palace. Its changes are checked when the palace is opened again. */
   async #leaveAlone(lock: PalaceError): Promise<void> {
     this.#openedAtMs = undefined;
     this.#enter("waiting", lock.message);
@@ -200,7 +203,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // What became of the palace meanwhile is checked when it is opened again.
+      // Changes to the palace meanwhile are checked when it is opened again.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -236,8 +239,8 @@ class Pump {
   }
 
   /**
-   * Returns what was written. A refused batch is halved until the refused record stands alone, so that one bad record
-   * costs a few requests and delays nothing. Errors: the driver's, except those that concern one record.
+   * Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone, so that
+   * one bad record costs a few requests and delays nothing. Errors: the driver's, except those that concern one record.
    */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
@@ -268,7 +271,7 @@ class Pump {
     return "";
   }
 
-  /** Decides the state once nothing is left to send. */
+  /** Sets the state after everything that can be sent was sent. */
   #rest(): void {
     if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
     const { awaitingVector } = this.#deps.source.lag();

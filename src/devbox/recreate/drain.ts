@@ -26,7 +26,10 @@ export async function stopWriters({ engine, stack, log }: Pick<Room, "engine" | 
     }
 }
 
-/** Whether an old container that could write has run since it was drained: then something else may have been written. */
+/**
+ * Returns true if an old container that could write has run since it was drained: then something else may have been
+ * written.
+ */
 export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job): Promise<boolean> {
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
   for (const { id } of old.filter((box) => there.has(box.id) && ORDER.includes(box.service))) {
@@ -36,7 +39,10 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
   return false;
 }
 
-/** As they were: for a recreate that is given up before anything was made anew. Shape: false where one of them is gone. */
+/**
+ * Starts the old containers again, for a recreate that is given up before anything new was made. Returns false if one
+ * of them is gone.
+ */
 export async function startOld({ engine, stack }: Room, { old }: Job): Promise<boolean> {
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
   for (const service of ["chroma", "broker", "devbox"])

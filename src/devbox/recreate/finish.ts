@@ -1,12 +1,12 @@
-/** What a recreate that was killed has left, for whoever comes next: the next recreate, or an `up`. */
+/** Finishes a recreate that was killed; run by the next recreate, or by an `up`. */
 import { readJob, STEPS } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
 /**
- * Shape: undefined where nothing was left, or where `up` has given up what had changed nothing yet. Errors: of runJob; then the stack is
- * the old one, and who asked for something else asks again.
+ * Finishes a killed recreate. Returns undefined if none was left, or if `up` gave up one that had not changed anything
+ * yet. Errors: those of runJob; the stack is then the old one, and a caller that wanted something else asks again.
  */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);

@@ -25,7 +25,7 @@ export async function keepImages({ engine, stack }: Room, job: Job): Promise<voi
   }
 }
 
-/** What compose starts by these names is the old image again. */
+/** Gives the old images their names back, so that compose starts them again. */
 export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }

@@ -31,7 +31,7 @@ export type Job = Readonly<{
   before: Counts | null;
   /** Why it is rolled back. */
   why: string | null;
-  /** Whether the home may be put back too: not where somebody may have worked in the new stack. */
+  /** True if the home may be put back too; false once somebody may have worked in the new stack. */
   restoresHome: boolean;
 }>;
 

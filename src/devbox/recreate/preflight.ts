@@ -1,4 +1,4 @@
-/** What a recreate would take with it, or not get through: said before anything is changed. */
+/** Reports, before anything is changed, what a recreate would take with it or not get through. */
 import { mkdirSync, statfsSync } from "node:fs";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
@@ -14,7 +14,7 @@ const SPARE_BYTES = 512 * 1024 * 1024;
 
 export type Finding = Readonly<{ what: string; hint: string }>;
 
-/** What the engine puts into every container. */
+/** Paths that the engine puts into every container. */
 const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, all the same: palace devbox recreate --force";

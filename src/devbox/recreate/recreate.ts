@@ -1,7 +1,7 @@
 /**
- * The stack made anew from new images, or left as it was. The steps follow each other as the state file has them; a run that was killed
- * is taken up by the next one where it was. Until `switch` the old containers are all there; from then on there is either a new stack
- * that was found whole, or the old images again.
+ * Makes the stack again from new images, or leaves it as it was. The steps run in the state file's order; after a kill
+ * the next run continues at the same step. Until `switch` the old containers are all there; from then on there is
+ * either a new stack that passed verification, or the old images again.
  */
 import { join } from "node:path";
 import { PalaceError } from "../../protocol/errors.ts";
@@ -32,8 +32,9 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
 }
 
 /**
- * Errors: BROKER_START_FAILED where a build failed (nothing was changed) or the new stack was not what it must be (rolled back).
- * `isResumed`: somebody may have worked in the new stack since, so nothing of the data is put back.
+ * Runs the job's remaining steps. Errors: BROKER_START_FAILED if a build failed (the stack is unchanged), or if the new
+ * stack was not what it must be (rolled back). `isResumed`: somebody may have worked in the new stack since, so no data
+ * are put back.
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
@@ -92,7 +93,7 @@ async function copy(room: Room, given: Job): Promise<Job> {
     const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
-    // Without a copy nothing is made anew.
+    // Without a copy the stack is not made again.
     room.log("starting the stack again as it was ...");
     await giveUp(room, job);
     throw error;

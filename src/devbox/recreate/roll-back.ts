@@ -20,7 +20,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     if (isRunning) await engine.getContainer(id).stop();
   const source = await sourceOf(room, job);
   const folder = snapshotFolder(state, job);
-  // Asked again after a kill: what was put back is no difference any more.
+  // A run after a kill asks again: files that were put back no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
     log("putting the memory back from the snapshot (what is there is kept beside it) ...");
@@ -51,7 +51,7 @@ async function whatDiffers(
   return { palace, home };
 }
 
-/** What switchOver replaces: everything that does not have its old image. */
+/** Lists the containers that switchOver replaces: those that do not have their old image. */
 async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> {
   const images = imagesOf(job);
   const boxes = await boxesOf(engine, stack.project);

@@ -1,4 +1,4 @@
-/** What every step is given. */
+/** Input of every step. */
 import type { Stack, Place, Watch } from "../compose.ts";
 import type { Engine } from "../engine.ts";
 

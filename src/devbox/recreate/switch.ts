@@ -1,4 +1,4 @@
-/** The containers made anew, from whatever the images' names stand for now, and healthy. */
+/** Makes the containers again from the images that the names mean now, and waits until they are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";
@@ -10,7 +10,7 @@ const WAIT_MAX_SECONDS = 300;
 export async function switchOver(room: Room, job: Job): Promise<string | undefined> {
   const { engine, stack, place } = room;
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
-  // Of a run that was killed here, what it has made is kept.
+  // If a run was killed here, the containers it made are kept.
   const isAnew = job.old.some(({ id }) => there.has(id));
   const scale = job.old.filter(({ service }) => service === "devbox").length;
   const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];

@@ -1,4 +1,4 @@
-/** Whether memory and home are, in the new stack, what they were in the old one. */
+/** Checks that memory and home are the same in the new stack as in the old one. */
 import { join } from "node:path";
 import { type Counts, countCommand, countsDiffer, parseCounts } from "../counts.ts";
 import { boxesOf } from "../engine.ts";

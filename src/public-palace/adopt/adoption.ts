@@ -55,7 +55,10 @@ export function createAdopter(options: AdopterOptions): Adopter {
   let thread: Thread<ReadMethods> | undefined;
   let stopped = false;
 
-  /** Errors: the store's, and those of the thread; what was filed stays filed. */
+  /**
+   * Adopts the rows of one collection. Errors: the store's, and those of the thread; rows filed before an error stay
+   * filed.
+   */
   const run: Adopter["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
     const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);

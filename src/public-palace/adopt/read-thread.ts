@@ -24,7 +24,7 @@ export type ReadMethods = {
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean };
 };
 
-/** As long as Chroma itself waits for another's commit. */
+/** Time that Chroma itself waits for another's commit, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 await serveThread<ReadMethods>(() => {

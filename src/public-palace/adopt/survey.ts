@@ -40,7 +40,10 @@ export type Survey = {
 const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Undefined: there is no palace. Errors: STORE_UNAVAILABLE, STORE_CORRUPT, with what to do. */
+/**
+ * Counts what an adoption would find; undefined without a palace that has the collection. Errors: STORE_UNAVAILABLE,
+ * STORE_CORRUPT, with what to do.
+ */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {

@@ -29,7 +29,7 @@ import {
 
 /** Chroma deletes a metadata key whose new value is null. The client drops nulls, but JSON writes NaN as one. */
 const REMOVE_KEY = Number.NaN;
-/** Upstream stores this where there is no metadata: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without any: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 /** The client has a type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;

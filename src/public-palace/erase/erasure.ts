@@ -44,7 +44,7 @@ export type ErasureOptions = {
 export type Erasure = {
   /** Something was forgotten. */
   wake(): void;
-  /** Resolves when nothing is left to erase, or after the time given, ms. */
+  /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
   stop(): Promise<void>;
 };
@@ -67,7 +67,7 @@ class Eraser {
   readonly #options: ErasureOptions;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Obstacles to erasing; empty: there are none, or nothing is to be erased. */
+  /** Obstacles to erasing; empty without obstacles, or without anything to erase. */
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;

@@ -29,8 +29,8 @@ export function chromaFile(palaceDir: string): string {
 }
 
 /**
- * Runs `read` on a connection of its own; undefined when there is no such file. `busyTimeoutMs`: how long this thread
- * waits for another process's commit at each statement. Errors: SQLite's.
+ * Runs `read` on a connection of its own; returns undefined if the file does not exist. `busyTimeoutMs`: how long this
+ * thread waits for another process's commit at each statement. Errors: SQLite's.
  */
 export function readChroma<T>(
   palaceDir: string,
@@ -102,8 +102,8 @@ export function isMadeByChroma(palaceDir: string): boolean {
 }
 
 /**
- * True when the collection lies in this palace. Also true when the collection is unknown, or the file cannot be read
- * now.
+ * Returns true if this palace has the collection. Also returns true if the collection is unknown, or the file cannot be
+ * read now.
  */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
@@ -116,7 +116,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
 
 /**
  * Counts rows whose vectors the index on disk does not hold although its mark says so: all rows up to the mark must be
- * in it. Each row written since stands in the queue with its vector.
+ * in it. Rows written since are in the queue, each with its vector.
  */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database

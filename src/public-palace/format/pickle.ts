@@ -1,7 +1,7 @@
 /**
  * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle
- * is a program; this reader knows only the instructions that build data, and one class, whose state is read as a plain
- * object. Everything else is an error, and nothing is ever called. Imported by segment.ts.
+ * is a program; this reader knows only the instructions that build data, and one class, whose state it reads as a plain
+ * object. Everything else is an error; the reader never calls anything. Imported by segment.ts.
  *
  * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3, older Python
  * cores an object of PersistentData with protocol 2 to 5.

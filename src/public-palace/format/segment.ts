@@ -1,18 +1,18 @@
 /**
- * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. The flush that writes them is
- * not atomic, so a kill leaves them half new: what does not fit together is told as torn, never guessed at.
- * Imported by palace-file.ts and tests.
+ * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. The flush that writes
+ * them is not atomic, so a kill leaves them half new: files that do not fit together are reported as torn, never
+ * guessed at. Imported by palace-file.ts and tests.
  *
- * Source: palace.md 4.5, checked against files of 1.5.9: a slot is 4 bytes of links' count and marks (third byte, bit 0: deleted),
- * the links, the vector, the label; the pickle says which id has which label. What we do not read ourselves is looked at too
- * (links, upper levels, lengths): Chroma follows a link that leads nowhere, and dies of it.
+ * Source: palace.md 4.5, checked against files of 1.5.9: a slot is 4 bytes of links' count and marks (third byte, bit
+ * 0: deleted), the links, the vector, the label; the pickle says which id has which label. Parts that we do not read
+ * ourselves (links, upper levels, lengths) are checked too: Chroma follows a link that leads nowhere, and dies of it.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type PickleDict, PickleError, readPickle } from "./pickle.ts";
 
 export type Segment =
-  /** Chroma has never flushed: every vector stands in the queue. */
+  /** Chroma has never flushed: every vector is in the queue. */
   { state: "absent" } | { state: "torn"; why: string } | WholeSegment;
 
 export type WholeSegment = {

@@ -1,6 +1,6 @@
 /**
- * Upstream's knowledge_graph.sqlite3 (palace.md 3.6). Whenever SQLite reports foreign commits, the file is read; what
- * is new in the ledger is written in short transactions, each of which first makes sure that nobody wrote since. Any
+ * Upstream's knowledge_graph.sqlite3 (palace.md 3.6). The file is read whenever SQLite reports foreign commits. New
+ * rows of the ledger are written in short transactions, each of which first makes sure that nobody wrote since. Any
  * number of MemPalaces may use the file meanwhile. Runs on the graph thread.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
@@ -13,7 +13,7 @@ import { columnsOf, GRAPH_TABLES } from "../../ledger/schema/graph-schema.ts";
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
 /** This thread waits at most this long for another process's commit. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Stands in place of SQLite's count of others' commits where there is no file. */
+/** Version of an absent file, in place of SQLite's count of others' commits. */
 const ABSENT = "absent";
 /** The file attached to the ledger's connection, which can only read. */
 const THEIRS = "public_graph";
@@ -77,7 +77,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** False: somebody wrote since the last look, and nothing was sent. Errors: SQLite's. */
+  /** Sends the rows. Returns false without sending any if somebody wrote since the last look. Errors: SQLite's. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {
@@ -113,7 +113,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Undefined where there is no file. A file that replaced it counts as another file. */
+  /** Opens the file; returns undefined if it does not exist. A file that replaced it counts as another file. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -142,7 +142,7 @@ export class DatabaseFile {
     return database;
   }
 
-  /** As upstream does at each opening: creates missing tables, and adds the columns that older files lack. */
+  /** Creates missing tables and adds the columns that older files lack, as upstream does at each opening. */
   #prepare(database: LedgerDatabase): void {
     if (this.#isPrepared) return;
     database.exec(GRAPH_FILE_SCHEMA);
@@ -169,8 +169,8 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
 }
 
 /**
- * As upstream does at each opening: a reader then blocks no writer's commit. Where it is impossible, the file works
- * without.
+ * Turns the write-ahead log on, as upstream does at each opening: a reader then blocks no writer's commit. If that is
+ * impossible, the file works without.
  */
 function useLog(database: LedgerDatabase): void {
   try {

@@ -30,7 +30,7 @@ export class GraphSide {
   readonly #ledger;
   readonly #otherGraphFile;
   readonly #files: readonly (DatabaseFile | LinkFile)[];
-  /** Files that could not be read: nothing is sent to them. */
+  /** Files that could not be read: the sync sends nothing to them. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
   /** Errors: those of openForReading; a damaged graph file is reported later. */
@@ -44,7 +44,7 @@ export class GraphSide {
     ];
   }
 
-  /** What others changed since the last accepted look. */
+  /** Collects others' changes since the last accepted look. */
   look(): Looked {
     const finding: Finding = { rows: [], missing: [], deleted: [] };
     const problems: string[] = [];

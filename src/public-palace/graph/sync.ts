@@ -237,7 +237,7 @@ class Sync {
     const theirs = file === "" ? "" : sign(file);
     const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
     if (seen === this.#elsewhere.seen) return;
-    // A file that is no graph holds no facts, and the palace does not need it.
+    // A file that is not a graph holds no facts, and the palace does not need it.
     const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
     this.#elsewhere = { seen, facts };
   }

@@ -68,7 +68,7 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Node ends its crash message with its version; the reason stands before that. */
+/** Finds the reason in Node's crash message, which ends with Node's version; the reason is before that. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

@@ -114,8 +114,8 @@ function lookAtCollection(
 }
 
 /**
- * Palaces from before 3.0 name no space, which means Chroma's default, l2: what MemPalace reads of it as a cosine is
- * meaningless.
+ * Returns the collection's distance. Palaces from before 3.0 name none, which means Chroma's default, l2: MemPalace
+ * reads it as a cosine, which is meaningless.
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";

@@ -13,7 +13,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Empty where there is no palace, or none that can be read: then only the file itself can be kept. */
+/** Reads the other collections. Empty without a palace that can be read: then only the file itself can be kept. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

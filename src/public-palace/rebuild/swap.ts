@@ -38,7 +38,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // After a kill between keeping and renaming nothing was replaced: this is the palace in use under a second name.
+    // A kill between keeping and renaming left the palace in use: this folder is a second name of it.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 /**
- * Waits for the adoption of an existing palace that this memory was just pointed at: until its rows are adopted, an
- * agent would be told that nothing is there, and would file it again. Calls wait for a while; later ones are answered
- * with what is here and a notice about the rest. Imported by broker/palace/palace.ts.
+ * Waits for the adoption of an existing palace that this memory was just pointed at. Until its rows are adopted, an
+ * agent would find nothing and file everything again. Calls wait for a while; later ones are answered from the rows
+ * that are here, with a notice about the rest. Imported by broker/palace/palace.ts.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

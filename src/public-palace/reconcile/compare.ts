@@ -49,7 +49,7 @@ export type Comparison = {
   rows: number;
   /** Rows among them with a number that an export or a repair does not write exactly. */
   inexact: number;
-  /** Undefined where nothing is adopted. */
+  /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
 };
 
@@ -65,7 +65,7 @@ type Content = { text: string | null; wing: string | null; room: string | null }
 /** `settled`: the palace must hold exactly this; otherwise its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Undefined: there is no palace. Errors: SQLite's, of either file. */
+/** Compares the palace with the ledger; returns undefined without a palace. Errors: SQLite's, of either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {

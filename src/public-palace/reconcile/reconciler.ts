@@ -299,7 +299,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** It is tried again; callers that wait for it are told the reason meanwhile. */
+  /** Records why the comparison failed. It is tried again; callers that wait for it get the reason meanwhile. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -311,8 +311,8 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // Nothing of ours is sent while it reads: what is deleted or changed here meanwhile stays listed, and is recognised
-    // as ours.
+    // The outbox sends nothing while the adopter reads: drawers deleted or changed here meanwhile stay listed, and are
+    // recognised as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -382,7 +382,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** The driver had it open, or it has none: what is deleted from then on is deleted while this broker runs. */
+  /** Returns true if the driver had it open, or without a driver: later deletions happen while this broker runs. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

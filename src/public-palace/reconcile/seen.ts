@@ -48,7 +48,7 @@ export type Seen = {
   report: ForeignWritersReport;
   /** Absent in ledgers of older versions: the adopted collection, and the palace's number when both sides agreed. */
   adopt?: string;
-  /** The same for the closets' collection; absent in ledgers that knew none. */
+  /** The adopted collection of the closets; absent in ledgers that knew none. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;

@@ -1,6 +1,7 @@
 /**
- * Reads the data folder of a Roampal: its five collections, without Chroma. The folder itself is only read: its database is copied into a
- * folder of ours first, since SQLite would make or mend files beside it. Used by `palace outcome import`, before any broker.
+ * Reads the data folder of a Roampal: its five collections, without Chroma. The folder itself is only read: its
+ * database is copied into a folder of ours first, since SQLite would create or repair files beside it. Used by `palace
+ * outcome import`, before any broker.
  * Source: outcome-memory.md 2.1, 4.2.
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -21,7 +22,9 @@ import { countRows, type PalaceRow, readRows, readTail } from "../format/palace-
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** In Chroma, by their names here; what has been moved furthest comes first. */
+/**
+ * Chroma's names of the collections, by their names here. The collection that a memory is moved to last comes first.
+ */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
@@ -40,7 +43,7 @@ export type Found = {
   memories: number;
   /** Removed chunks of books. */
   ghosts: number;
-  /** The same memory in two collections, as a move that was cut off leaves it. */
+  /** Memories found in two collections, as a move that was cut off leaves them. */
   repeated: number;
   /** Records of Chroma's queue that nobody can read. */
   unreadable: number;
@@ -61,7 +64,7 @@ export class RoampalFolder {
     this.#copy = makeCopyFolder(dir);
     try {
       copyDatabase(dir, this.#copy);
-      // What a log holds is taken in: the copy is ours.
+      // Opening read-write replays the WAL. That is safe because this is our private copy.
       this.#database = new Database(chromaFile(this.#copy), { fileMustExist: true });
       try {
         this.#collections = this.#find();
@@ -126,7 +129,7 @@ export class RoampalFolder {
     });
   }
 
-  /** As they will be once Chroma has replayed its queue. */
+  /** Yields the rows as they will be once Chroma has replayed its queue. */
   *#rows(collection: ChromaCollection): Generator<PalaceRow, void> {
     const { rows: tail, unreadable: bad } = readTail(this.#database, collection);
     this.found.unreadable += bad;
@@ -148,7 +151,7 @@ export class RoampalFolder {
   }
 }
 
-/** Where the document is not kept, its text is. */
+/** Converts a row. If the palace keeps no document, the text is taken from the metadata. */
 function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemory, "collection"> {
   const texts = [document, metadata["content"], metadata["text"]];
   const text = texts.find((one) => typeof one === "string" && one.trim() !== "");

@@ -1,7 +1,8 @@
 /**
- * Writes a data folder that Roampal opens, without Chroma. It is written beside its place and renamed into it: it is there whole, or not at
- * all. Our vectors are of another width than Roampal's: each memory gets the vector that Roampal itself gives a text without words, so that
- * its search ranks by what came of memories alone until it has embedded them anew. Used by `palace outcome export`.
+ * Writes a data folder that Roampal opens, without Chroma. It is written beside its place and renamed into it: it is
+ * there whole, or not at all. Our vectors have another width than Roampal's: each memory gets the vector that Roampal
+ * itself gives a text without words, so that its search ranks by outcomes alone until it has embedded them again. Used
+ * by `palace outcome export`.
  * Source: outcome-memory.md 2.1, 3.1, 4.2.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";

@@ -14,7 +14,7 @@ import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../for
 import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "../../format/values.ts";
 import { objectionTo, widthError } from "../limits.ts";
 
-/** Upstream stores this where there is no metadata: Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without any: Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
 /** JSON's types, and those of the queue, in the column where Chroma keeps them; a list is in a table of its own. */

@@ -17,7 +17,7 @@ const BATCH_SIZE = 100;
 export type CollectionKind = {
   space: "cosine" | "l2";
   metadata: readonly (readonly [string, string | number])[];
-  /** What Chroma embeds texts with that come without a vector. */
+  /** Model with which Chroma embeds texts that come without a vector. */
   model: object | undefined;
   floats: ReadonlySet<string>;
 };

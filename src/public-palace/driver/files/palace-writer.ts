@@ -1,9 +1,9 @@
 /**
- * Writes a Chroma palace without Chroma: rows, metadata and full text themselves, and the vectors into the write-ahead queue, from
- * which any Chroma takes them into its index when it opens the palace. One list is one short transaction; between two of them
- * nothing is locked. Runs on a thread (files-thread.ts).
+ * Writes a Chroma palace without Chroma: rows, metadata and full text themselves, and the vectors into the write-ahead
+ * queue, from which any Chroma takes them into its index when it opens the palace. One list is one short transaction;
+ * between two of them it holds no lock. Runs on a thread (files-thread.ts).
  *
- * Source: upstream-latest.md 3, where it is told what each version of MemPalace sees of it.
+ * Source: upstream-latest.md 3, which says what each version of MemPalace sees of it.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
@@ -26,7 +26,7 @@ import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
-/** As long as Chroma itself waits for another's transaction; the thread serves nothing else. */
+/** Time that Chroma itself waits for another's transaction, ms; the thread serves nothing else. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** The migrations since which the tables have their present form (palace.md 4.3). */
 const METADB_MIN = 5;
