@@ -1,7 +1,7 @@
 /**
- * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too much
- * memory; the next document gets a new one. Used by the command `palace mine formats`. It lies at this depth of folders
- * because the path to the thread's file must be valid in the bundled executables too.
+ * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too
+ * much memory; the next document gets a new one. Used by the command `palace mine formats`. This file is at this depth
+ * of folders because the path to the thread's file must be valid in the bundled executables too.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";

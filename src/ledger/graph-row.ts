@@ -15,7 +15,7 @@ export type FileRow = RowName & { body: string };
 /** A row whose newest state a file does not hold yet; a null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
 
-/** What other processes changed in a file. */
+/** Changes that other processes made in a file. */
 export type Finding = {
   /** Rows that are new in the file or differ there. */
   rows: FileRow[];

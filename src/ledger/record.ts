@@ -57,7 +57,7 @@ export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS 
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
 
-/** Key that stands for empty metadata in a palace (palace.md 4.6). */
+/** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
 /** Digest that tells two states of a drawer apart; lone surrogates become what SQLite makes of them. */

@@ -27,7 +27,7 @@ export type ScoredRecord = {
 export const SCORED_OF = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
   FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
 
-/** All three are null where nobody knows the question. */
+/** Question of an outcome; all three are null if it is unknown. */
 type QuestionRecord = { context: string | null; collection: string | null; concepts: string | null };
 
 export function toScored(record: ScoredRecord): Scored {

@@ -46,7 +46,7 @@ export interface ImportedTx {
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
-/** `text`: the text that goes away or comes back, or a fact's words; absent where there are no words. */
+/** `text`: the text that is removed or restored, or a fact's words; absent if it has no words. */
 export type PlannedUndo = UndoItem & { text?: string };
 
 /** `writes`: the agent's writes that arrived in that time; for `tooOld` ones the changes are no longer known. */

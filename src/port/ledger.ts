@@ -29,7 +29,10 @@ export interface LedgerTx {
   deleteDrawer(id: string): void;
   /** Deletes many at once, which takes less time. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
-  /** The slices of a long drawer or diary entry, whatever their ids, in the order of the text; none where `id` is no such one. */
+  /**
+   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text; empty if `id` is
+   * not of a split one.
+   */
   slicesOf(id: string): Drawer[];
   /** How many drawers have that source_file, and the first few places they are in. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
@@ -40,7 +43,7 @@ export interface LedgerTx {
   findSource(sourceFile: string): SourceRow | undefined;
   readonly graph: GraphTx;
   readonly closets: ClosetTx;
-  /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder files the source anew then. */
+  /** Deletes the drawers of a group, of one wing or of all; returns how many. A feeder then files the source again. */
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Every drawer with that source_file, in any wing, in row order; none for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
@@ -100,7 +103,7 @@ export interface LedgerReader {
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** The last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
-  /** Of those that ever had an outcome. */
+  /** Returns the standings of those drawers that ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   /** A drawer's newest outcomes, the last one last. */
   scored(id: string): Scored[];
@@ -117,7 +120,7 @@ export interface LedgerReader {
   /** Ids of all that are kept. */
   conversations(): string[];
   conversation(id: string): Conversation | undefined;
-  /** Where a drawer was shown, the newest first. */
+  /** Returns where a drawer was shown, the newest first. */
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[];
   /** Drawers that the conversation was shown. */
   shownIn(conversation: string): Set<string>;
@@ -150,8 +153,8 @@ export type WriteCall = {
   /** The time at which it reached the broker, if it differs. */
   arrivedAtMs?: number;
   /**
-   * What the broker found out for the engine beforehand: it is no part of the call's identity, so a repetition may
-   * bring another.
+   * Findings that the broker made for the engine beforehand. They are not part of the call's identity, so a repetition
+   * may bring others.
    */
   findings?: unknown;
 };

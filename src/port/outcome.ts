@@ -1,4 +1,4 @@
-/** What came of a drawer that was shown: its outcomes, and what they add up to. Implemented in ledger/. */
+/** Outcomes of a drawer that was shown, and what they add up to. Implemented in ledger/. */
 import type { HostSignal } from "../protocol/outcome.ts";
 
 /** An outcome that counts; `unknown` changes nothing and is not kept. */
@@ -7,14 +7,14 @@ export type Outcome = Telling | "unknown";
 
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** What tells an outcome although nobody has said it. */
+/** Sign of an outcome that nobody has stated. */
 export type Signal = HostSignal | "asked-again";
 /** `judge`: a model that the user has named for it. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
-/** What is kept of a question that memories were shown for: no words. */
+/** Record of a question that memories were shown for; it holds no words. */
 export type Question = {
-  /** What kind of talk it was of. */
+  /** Kind of talk that the question was asked in. */
   context: string;
   /** Numbers that stand for its concepts, those first by which it is known again. */
   concepts: readonly number[];
@@ -27,11 +27,14 @@ export type Scored = {
   source: OutcomeSource;
   /** How much the source is believed, 0…1. */
   weight: number;
-  /** Null where nobody knows which one it was told in. */
+  /** Conversation in which the outcome was told; null if unknown. */
   conversation: string | null;
   /** The drawer of the question and answer that it is about. */
   exchange: string | null;
-  /** What the memory was shown for, and where it was then; null where nobody knows, and of what no memory is. */
+  /**
+   * Question that the memory was shown for, and the collection it was in then; null if unknown, and for a drawer that
+   * is not a memory.
+   */
   question: (Question & { collection: string }) | null;
 };
 
@@ -41,7 +44,7 @@ export type Told = Readonly<Record<Telling, number>>;
 /** An outcome of a memory that was shown for a question with some of the same concepts. */
 export type Answered = Question & { id: string; collection: string; outcome: Telling; atMs: number };
 
-/** What a drawer's outcomes add up to. */
+/** Sum of a drawer's outcomes. */
 export type Standing = {
   /** 0…1, six decimals. */
   score: number;
@@ -72,14 +75,14 @@ export interface CarriedTx {
   put(id: string, value: string): void;
 }
 
-/** Where a talk between a user and an agent stands. */
+/** State of a talk between a user and an agent. */
 export type Conversation = {
   /** The agent's name for it, with the agent's own. */
   id: string;
   agent: string;
   /** Counts the user's messages. */
   turn: number;
-  /** The agent has finished; what the user says next is an answer to it. */
+  /** True once the agent has finished: the user's next message answers it. */
   isCompleted: boolean;
   /** This turn asks for scores of the exchange before it. */
   isAsked: boolean;
@@ -97,7 +100,10 @@ export interface ConversationTx {
   find(id: string): Conversation | undefined;
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
-  /** What was shown before that turn counts as not shown to whoever asks what was; it stays what was shown at its own. */
+  /**
+   * Makes the drawers shown before that turn count as not shown in later questions about them; `shownAt` still returns
+   * them for their own turn.
+   */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];
   /** Those that are asked for scores, and went on since that time, the newest first. */

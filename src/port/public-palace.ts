@@ -6,7 +6,9 @@ import type { Metadata, PlaceFilter } from "./drawer.ts";
  */
 export type ForeignRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
-/** What the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there. */
+/**
+ * Rows that the ledger adopts from the palace in one transaction; `removed` are drawers that others have deleted there.
+ */
 export type AdoptionBatch = {
   rows: readonly ForeignRow[];
   removed: readonly string[];

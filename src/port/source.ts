@@ -6,7 +6,7 @@ export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha25
 /** `below`: an absolute folder; `after`: the last name of the page before. */
 export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
 
-/** `last`: what the next page comes after; undefined: there is none. */
+/** Page of mined sources. `last`: the cursor for the next page; undefined on the last page. */
 export type MinedPage = { rows: MinedRow[]; last: string | undefined };
 
 /** Values as the adopted drawers have them, from any writer. */
@@ -26,7 +26,7 @@ export type SourceGroup = {
 
 /** Source files as the broker's machine sees them. */
 export interface SourceFiles {
-  /** `absent` only if the path could be walked and nothing is at its end. */
+  /** Returns `absent` only if the path could be walked and its end does not exist. */
   state(path: string): "file" | "other" | "absent" | "unknown";
   /** The path without links, as far as it exists; undefined where that cannot be determined. */
   resolve(path: string): string | undefined;
@@ -36,8 +36,8 @@ export interface SourceFiles {
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
   /**
-   * The user's file that a staged copy was made from; undefined where `sourceFile` is no staged copy, or the file does
-   * not exist.
+   * Returns the user's file that a staged copy was made from; undefined if `sourceFile` is not a staged copy, or the
+   * file does not exist.
    */
   original(sourceFile: string): string | undefined;
   /** Other names under which a user's file may have been filed. */

@@ -22,7 +22,7 @@ export async function rollBackJournals(palaceDir: string, log: Log): Promise<voi
       const { default: Database } = await import("better-sqlite3");
       const database = new Database(file, { fileMustExist: true, timeout: BUSY_MAX_MS });
       try {
-        // Any write lock makes SQLite check the journal; nothing is changed.
+        // Any write lock makes SQLite check the journal; the rollback keeps the file unchanged.
         database.exec("BEGIN IMMEDIATE; ROLLBACK");
       } finally {
         database.close();

@@ -109,7 +109,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "job.list": async ({ ready }) => ({ jobs: await (await ready()).jobs.list() }),
   "job.cancel": async ({ ready }, { params }) => (await ready()).jobs.cancel(stringOf(params, "id")),
   "memory.forgetPreview": read(({ hygiene }, { params }) => hygiene.previewForget(readSelector(params).selector)),
-  // What is to be forgotten goes beside the call, because the journal must not hold it.
+  // The selector goes beside the call, because the journal must not hold a text that is to be forgotten.
   "memory.forget": async (dependencies, call) => {
     const { journalled, selector } = readSelector(call.params);
     const { value } = await submit(dependencies, "memory.forget", journalled, call, selector);

@@ -1,4 +1,4 @@
-/** No door that other machines can reach is opened while nobody was given a token. Used by life/doors.ts. */
+/** Refuses a door that other machines can reach as long as no token was given to anybody. Used by life/doors.ts. */
 import { PalaceError } from "../../protocol/errors.ts";
 import { isLoopback, type TcpAddress } from "./listen.ts";
 

@@ -21,7 +21,7 @@ export class Doors {
   readonly #open: OpenDoor[] = [];
   readonly #starts = new Starts();
   readonly #outcome: OutcomeDoor | undefined;
-  /** Doors that clients are told about. */
+  /** Doors that are published to clients. */
   readonly published: Door[] = [];
   /** Time of the last connection, request or disconnection. */
   lastUsedMs = performance.now();
@@ -45,7 +45,7 @@ export class Doors {
     return this.#open.reduce((total, door) => total + door.peers, this.#outcome?.peers ?? 0);
   }
 
-  /** True when there is no TCP door, whose clients could not start the next broker. */
+  /** Returns true without a TCP door, whose clients could not start the next broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
@@ -66,7 +66,7 @@ export class Doors {
     // The gate's socket is not published: only `palace gate` leads there, for keys of other machines.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
-    // Who has its port may take a while to say so.
+    // Finding the process that has its port may take a while, so this is not awaited.
     void this.#outcome?.open();
   }
 

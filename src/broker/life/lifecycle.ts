@@ -130,7 +130,10 @@ class Broker {
     await this.#doors.close();
   }
 
-  /** Until the process exits, also while it opens: a broker that is told to end opens first, and ends in order. */
+  /**
+   * Ends the broker on SIGTERM and SIGINT. A broker that gets one while it opens finishes opening, and then ends in
+   * order.
+   */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }

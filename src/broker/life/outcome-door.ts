@@ -126,7 +126,7 @@ function makeWay(port: number): string {
   return `ss -ltnp 'sport = :${port}' names the process; end it, and the door opens by itself; or: MEMPALACE_OUTCOME_PORT=${other} palace restart`;
 }
 
-/** Who has the port, by what it answers to `GET /api/health`; it is told nothing, no token either. Never rejects. */
+/** Tells what listens on the port, by its answer to `GET /api/health`. The request carries no token. Never rejects. */
 async function whoListens(port: number): Promise<string> {
   const answer = await ask(port).catch(() => undefined);
   if (answer === undefined) return "a process that does not answer as an HTTP server does";

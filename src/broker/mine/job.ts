@@ -1,6 +1,6 @@
 /**
  * One running mine: our own `palace mine` as a child process, which files through the door like any client and so
- * blocks nobody. It ends when it is silent for too long, when it takes too long altogether, when it is told to, and
+ * blocks nobody. It ends when it is silent for too long, when it takes too long altogether, when it is stopped, and
  * with the broker, whose end it sees on its standard input. Used by jobs.ts.
  */
 import { type ChildProcess, spawn } from "node:child_process";

@@ -107,7 +107,7 @@ export class MineJobs {
     job.onStep = ({ done, total, name }) => onStep(done, total, name);
     try {
       const result = await Promise.race([mine.result, cut]);
-      // The result is told once; the next call of the kind starts a new mine.
+      // A result is returned once; the next call of the kind starts a new mine.
       if (result !== undefined && this.#current === mine) this.#current = undefined;
       return result ?? running(mine.request, job.steps);
     } finally {

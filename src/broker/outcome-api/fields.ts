@@ -1,4 +1,4 @@
-/** What a request of the API may hold: a field's type and limits, and what is wrong with one that does not fit. Pure. */
+/** Fields of the API's requests: their types and limits, and the error of a field that does not fit. Pure. */
 import { isRecord } from "../../platform/is-record.ts";
 
 /** `low`, `high`: of a number, of the characters of a text, of the entries of a list. Null counts as not given. */

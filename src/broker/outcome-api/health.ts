@@ -5,7 +5,10 @@ import { Refused } from "./refused.ts";
 /** Tells this server from whatever else may listen at the port; other brokers look for it (life/outcome-door.ts). */
 export const SERVICE = "palace-devbox";
 
-/** Without a model the memory is found by words alone, which is no failure. Errors: Refused, with the same fields. */
+/**
+ * Describes the memory's health. Without a model the memory is found by words alone; that is not a failure. Errors:
+ * Refused, with the same fields.
+ */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
   const { status, error, engine } = health;
   const fields = {

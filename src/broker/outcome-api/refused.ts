@@ -1,4 +1,4 @@
-/** A refusal of the API: its status, and `detail`, which tells why. Also: what a failed call of ours is as one. Pure. */
+/** Refusals of the API: a status, and `detail`, which says why. Also turns a failed call of ours into one. Pure. */
 import { isRecord } from "../../platform/is-record.ts";
 import { BAD_PARAMS_HINT, isErrorCode } from "../../protocol/errors.ts";
 import type { RpcError } from "../../protocol/spec.ts";
@@ -33,7 +33,10 @@ const OF_CODE: Readonly<Partial<Record<string, RefusalStatus>>> = {
   TRANSPORT_FRAME_TOO_LARGE: 413,
 };
 
-/** What is none of the request's doing, and may be over the next time, is 503. */
+/**
+ * Turns a failed call into a refusal. An error that the request did not cause, and that may be over the next time, is
+ * 503.
+ */
 export function refusalOf({ message, data }: RpcError): Refused {
   const { code, hint, retryAfterMs, message: inner } = isRecord(data) ? data : {};
   if (!isErrorCode(code)) return new Refused(500, typeof inner === "string" ? inner : message);

@@ -1,7 +1,7 @@
 /**
- * Backups as the broker makes them: the job, asked for or due. A composition root: the job meets the backup's thread here. Due ones are
- * made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of theirs are removed; how that fares stands in the list
- * beside the ledger, where `palace doctor` reads it.
+ * Backups that the broker makes: the job, asked for or due. A composition root: the job meets the backup's thread here.
+ * Due backups are made in a pause of the writing, into MEMPALACE_BACKUP_DIR, and the oldest of them are removed. Their
+ * results are in the list beside the ledger, where `palace doctor` reads them.
  */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -65,7 +65,7 @@ export function beginBackup(
   };
 }
 
-/** Where the home takes no change now, the next backup removes it. */
+/** Removes the staged backup. If the home is read-only now, the next backup removes it. */
 function removeStaged(home: string): void {
   try {
     removeDrafts(home, STAGED_KEPT_MS);
@@ -91,7 +91,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
 }
 
 const HOUR_MS = 3_600_000;
-/** Of the interval, until one that failed, or that another job was in the way of, is tried again. */
+/** Part of the interval after which a backup that failed, or that another job was in the way of, is tried again. */
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;
@@ -187,7 +187,7 @@ function makeFolder(dir: string): void {
   }
 }
 
-/** A home that takes no file is told of elsewhere. */
+/** Writes the list of backups; only logs a failure, since a home that takes no file is reported elsewhere. */
 function noteQuietly(work: () => void, log: Log): void {
   try {
     work();

@@ -39,7 +39,10 @@ export class Jobs {
     return this.#running !== undefined;
   }
 
-  /** The same work requested twice is one job. Errors: BROKER_BUSY while another runs. */
+  /**
+   * Starts a job, or returns the running one if the same work is requested again. Errors: BROKER_BUSY while another job
+   * runs.
+   */
   start(kind: JobKind, params: object, begin: () => JobWork): JobReport {
     const asked = JSON.stringify([kind, params]);
     const running = this.#running;

@@ -106,8 +106,8 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // Either the file could not be opened, and nothing was written; or the thread ended, and clients repeat the calls
-      // with their keys.
+      // Either the file could not be opened, so the log has no event of these; or the thread ended, and clients repeat
+      // the calls with their keys.
       const known =
         error instanceof PalaceError
           ? error

@@ -149,8 +149,8 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
 }
 
 /**
- * Where the palace is on a server, or none is kept, there are no files to build: the rows are sent again, or nothing is
- * done.
+ * Rebuilds the public palace. Only the files driver has files to build: with a server the rows are sent again, and
+ * without a palace there is nothing to do.
  */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;

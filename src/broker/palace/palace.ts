@@ -300,7 +300,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // A palace that is still being adopted is not empty: until then the answer tells of the adoption.
+    // A palace that is still being adopted is not empty: until then the answer names the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,

@@ -125,8 +125,8 @@ class Keeper {
   }
 
   /**
-   * Two homes may name one palace, and MemPalace's lock file lies in each of them: between our own brokers the palace's
-   * folder itself is locked, which creates no file. False: another broker has it.
+   * Locks the palace's folder itself, which creates no file: two homes may name one palace, and each has a lock file of
+   * MemPalace's, so that cannot separate our own brokers. Returns false if another broker has it.
    */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;

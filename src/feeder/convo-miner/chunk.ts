@@ -11,7 +11,10 @@ const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** `size` is the characters of a drawer; a unit of at most `sizeMin` characters is no drawer of its own. */
+/**
+ * Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer
+ * of its own.
+ */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);

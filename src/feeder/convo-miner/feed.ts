@@ -22,7 +22,7 @@ export type FeedDeps = {
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder that holds them under their own names, where MemPalace may have mined them; undefined: they are copies. */
   folder?: string;
-  /** Undefined: there is no broker and none may be started (dry run). */
+  /** Undefined in a dry run without a broker, which starts none. */
   caller: Caller | undefined;
   watch: FeedWatch;
   /** Aborted: the transcripts in flight are finished, no others begun. */
@@ -139,7 +139,10 @@ function notedRecords(files: Readonly<Record<string, Entry>>): Map<string, Filin
   );
 }
 
-/** The same conversation is often there twice: exports are made again under other names. */
+/**
+ * Returns the source in which each filed conversation is. A conversation often exists twice: exports are made again
+ * under other names.
+ */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -22,7 +22,7 @@ const HASHES_MAX = 60;
 
 type Prepared = { entry: Entry; reading: Reading; transcript: string; hashes: string[]; isNew: boolean };
 
-/** Returns how many drawers were written; undefined where nothing was sent. */
+/** Files a transcript and returns how many drawers were written; undefined if it was not sent. */
 export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;

@@ -11,7 +11,7 @@ import type { Checkpoint } from "./read.ts";
 export type Entry = {
   mtime: number;
   size: number;
-  /** Digest of the source as the broker has it; "" where nothing was filed. */
+  /** Digest of the source as the broker has it; "" if it is not filed. */
   sha256: string;
   drawers: number;
   /** SHA-256 of each conversation in it. */

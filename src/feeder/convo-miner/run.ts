@@ -9,7 +9,7 @@ import type { Notes } from "./notes.ts";
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** `drawers` is the number of drawers from the transcript, undefined when nothing was sent. */
+  /** `drawers`: number of drawers from the transcript; undefined if it was not sent. */
   progress(done: number, total: number, name: string, drawers: number | undefined): void;
 };
 

@@ -59,7 +59,7 @@ export function sessionStarts(lines: readonly string[]): number[] {
   });
 }
 
-/** Without at least two sessions there are no parts. `stem` is that of the file's name. */
+/** Plans the parts of a file; fewer than two sessions give none. `stem`: the stem of the file's name. */
 export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
   const starts = sessionStarts(lines);
   const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
@@ -103,7 +103,7 @@ function peopleIn(lines: readonly string[], { names, usernames }: KnownPeople): 
   return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** Returns the first prompt that is no shell command. */
+/** Returns the first prompt that is not a shell command. */
 function subjectOf(lines: readonly string[]): string {
   for (const line of lines) {
     if (!line.startsWith("> ")) continue;

@@ -19,7 +19,7 @@ export type SweepDeps = {
   files: readonly TranscriptFile[];
   /** The most transcripts to read; 0 = all. */
   limit: number;
-  /** Undefined: nothing is filed, messages are only counted. */
+  /** If undefined, messages are only counted, not filed. */
   caller: Caller | undefined;
   watch: FeedWatch;
   signal: AbortSignal;

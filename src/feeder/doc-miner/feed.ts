@@ -23,7 +23,7 @@ import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedP
 
 export type FeedDeps = {
   options: FeedOptions;
-  /** Undefined: there is no broker and none may be started (dry run). */
+  /** Returns undefined in a dry run without a broker, which starts none. */
   connect: () => Promise<Caller | undefined>;
   watch: FeedWatch;
   /** Aborted: the documents in flight are finished, no others begun. */
@@ -79,7 +79,7 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes nothing is known about the links of what the palace holds.
+  // Without notes, the links of a palace that holds documents may be behind.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
@@ -162,7 +162,7 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer of a shorter text, so nothing is filed.
+    // The broker makes no drawer of a shorter text, so the document is not filed.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);

@@ -18,7 +18,7 @@ export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   return codePointLength(strip(text).slice(0, 2 * least)) < least;
 }
 
-/** Returns how many drawers were written; undefined where nothing was sent. */
+/** Files a document and returns how many drawers were written; undefined if it was not sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
   const { manifest, report, stage, records } = run;
   const record = records.get(found.path);

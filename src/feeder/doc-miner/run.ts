@@ -46,7 +46,7 @@ export type FeedOptions = {
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** `drawers` is the number of drawers from the document, undefined when nothing was sent. */
+  /** `drawers`: number of drawers from the document; undefined if it was not sent. */
   progress(done: number, total: number, path: string, drawers: number | undefined): void;
 };
 
@@ -64,7 +64,7 @@ export type FeedReport = {
   interrupted: boolean;
   /** Documents that should have been filed and were not. */
   failed: number;
-  /** Hallways in the wing, and tunnels to others by its names and topics; absent when nothing was filed. */
+  /** Hallways in the wing, and tunnels to others by its names and topics; absent if the run filed no document. */
   links?: { hallways: number; tunnels: number };
   /** Set by a dry run: what would be done. */
   wouldFile?: string[];

@@ -29,7 +29,7 @@ export type Survey = {
   documents: Found[];
   /** Files that are documents by their kind but are left out, and why. Source code and data are not listed. */
   skipped: Skip[];
-  /** Paths that could not be read: nothing is known about them and what is below. */
+  /** Paths that could not be read: they and the paths below are unknown. */
   unreadable: string[];
   /** Paths whose rules are too complex: whether these, and what is below, are documents is not known. */
   undecided: string[];
@@ -90,7 +90,7 @@ function isIgnored({ excluded, survey }: Walk, chain: IgnoreChain, path: string,
     const hit = findIgnoreRule(one, path, isFolder);
     if (hit?.isUndecided === true) {
       survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-      // What was filed of it before stays.
+      // Text filed of it before stays.
       survey.undecided.push(path);
     }
     return hit !== undefined;

@@ -27,8 +27,7 @@ import {
 } from "../../platform/staging.ts";
 
 /**
- * The record of one filed document. `refused` tells why nothing was filed; null means that filing began and may not have
- * ended.
+ * Record of one filed document. `refused`: why it was not filed; null means that filing began and may not have ended.
  */
 export type Entry = {
   mtime: number;
@@ -52,7 +51,7 @@ export type Manifest = {
 };
 
 export type Stage = Readonly<{
-  /** True: nothing is copied, and documents are filed under their own paths. */
+  /** True: no file is copied, and documents are filed under their own paths. */
   isInPlace: boolean;
   home: string;
   wing: string;

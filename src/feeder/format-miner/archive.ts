@@ -42,7 +42,10 @@ export class Archive {
     return this.#entries.has(name);
   }
 
-  /** Undefined when there is no entry of that name. Errors: encrypted, too_large, what is wrong with the archive. */
+  /**
+   * Returns an entry's text; undefined if the archive has no entry of that name. Errors: encrypted, too_large, and
+   * those of a damaged archive.
+   */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;

@@ -124,7 +124,7 @@ function dateStyles(xml: string): Set<number> {
   readXml(xml, {
     open: (name, { numFmtId = "", formatCode = "" }) => {
       const id = Number(numFmtId);
-      // Quoted, escaped and bracketed characters are no part of a date pattern.
+      // Quoted, escaped and bracketed characters do not make a date pattern.
       if (name === "numFmt" && /[ymdhs]/i.test(formatCode.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ""))) written.add(id);
       if (name === "cellXfs") isCellStyle = true;
       if (name !== "xf" || !isCellStyle) return;

@@ -38,7 +38,7 @@ export type SessionOptions = {
 export type SessionDeps = {
   options: SessionOptions;
   source: SessionSource;
-  /** Undefined: there is no broker and none may be started (dry run). */
+  /** Undefined in a dry run without a broker, which starts none. */
   caller: Caller | undefined;
   watch: FeedWatch;
   signal: AbortSignal;
@@ -47,7 +47,7 @@ export type SessionDeps = {
 export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Sessions that were chosen. */
   sessions: number;
-  /** Of these, the sessions with fewer messages than asked for. */
+  /** Number of the chosen sessions that have fewer messages than asked for. */
   tooShort: number;
   wings: string[];
   /** Counts the chosen sessions by the generation of the agent whose tables hold them. */
@@ -118,7 +118,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 }
 
 type Preparing = SessionDeps & {
-  /** Of all sessions that there are. */
+  /** Ids of all existing sessions. */
   ids: ReadonlySet<string>;
   home: string;
   notes: stage.StageNotes;
@@ -146,7 +146,7 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   const { session, without } = withoutFiled(whole, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const of = { ...(without.length > 0 && { without }), ...(lastMs !== undefined && { lastMs }) };
-  // A fork in which little was said has the length of what it goes on with; one in which nothing was said has none.
+  // A fork with few new turns counts as long as the session that it continues; a fork without new turns counts 0.
   const messages = session.turns.length === 0 ? 0 : messageCount(whole);
   if (messages < options.minMessages) {
     report.tooShort += 1;
@@ -162,7 +162,10 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   return staged(home, notes.sessions[head.id] as stage.Staged);
 }
 
-/** What an earlier session was staged with is not filed again with its fork. `without`: the sessions that hold it. */
+/**
+ * Removes from a fork the turns that an earlier session was staged with, so that they are not filed again. `without`:
+ * the sessions that hold those turns.
+ */
 function withoutFiled(session: Session, { sessions }: stage.StageNotes): { session: Session; without: string[] } {
   const { copies, turns } = session;
   const without = new Set<string>();

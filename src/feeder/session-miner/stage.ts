@@ -19,7 +19,7 @@ export type Staged = {
   file: string;
   /** When the last of its turns was said, ms since the epoch. Older notes do not have it. */
   lastMs?: number;
-  /** Sessions that it is a fork of: what they were staged with is not in its transcript. */
+  /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
   without?: readonly string[];
 };
 

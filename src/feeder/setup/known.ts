@@ -21,8 +21,8 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
 }
 
 /**
- * Adds the names to the registry of all projects; a file that is no registry is kept beside it. Undefined: the file was
- * left alone.
+ * Adds the names to the registry of all projects. A file that is not a registry is kept beside it. Returns undefined if
+ * the file was left alone.
  */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -83,7 +83,7 @@ function merged(current: unknown, names: readonly string[]): unknown {
   return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
 }
 
-/** Empty when there is no file; undefined when there is anything but a regular file with a JSON object. */
+/** Reads a JSON object; empty without a file, undefined for anything but a regular file with a JSON object. */
 function readObject(path: string): Record<string, unknown> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};

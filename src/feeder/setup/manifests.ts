@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { strip } from "../../engine/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** A larger file is no manifest written by people. */
+/** Largest manifest that people write, in characters; a larger file is skipped. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [

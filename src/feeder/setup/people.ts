@@ -50,7 +50,7 @@ export function peopleOf(commits: readonly Commit[]): Person[] {
     .sort((a, b) => b.commits - a.commits);
 }
 
-/** True for at least two words, first and last with a capital: such a name is no handle. */
+/** Returns true for at least two words, first and last with a capital: such a name is not a handle. */
 function isFullName(name: string): boolean {
   const words = strip(name).split(/\s+/);
   return (

@@ -19,12 +19,12 @@ const PEOPLE_MAX = 15;
 const PROJECTS_MAX = 10;
 const UNCERTAIN_MAX = 8;
 const SIGNALS_MAX = 3;
-/** A longer run of ASCII is no prose. */
+/** A run of ASCII this long is not prose. */
 const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
 
-/** Capitalised words that are no names. */
+/** Capitalised words that are not names. */
 const STOP_WORDS = new Set(
   `
 the a an and or but in on at to for of with by from as is was are were be been being have has had do does did will
@@ -51,7 +51,7 @@ frontend server client service app api
     .split(/\s+/),
 );
 
-/** `@` stands for the name. */
+/** `@` is replaced by the name. */
 const SPEAKS = [
   String.raw`(?<![^\n])>\s*@[:\s]`,
   String.raw`(?<![^\n])@:\s`,

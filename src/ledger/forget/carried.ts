@@ -1,6 +1,6 @@
 /**
- * Finds entries of a Roampal's graphs that name what is to be forgotten, or hold its words: in the rows, and in what undo keeps of them. An
- * entry's file and section are no user's words. Used by forget.ts.
+ * Finds entries of a Roampal's graphs that name a forgotten memory, or hold its words: in the rows, and in what undo
+ * keeps of them. An entry's file and section are not words of the user. Used by forget.ts.
  */
 import type { Statement } from "better-sqlite3";
 import type { Drawer } from "../../port/drawer.ts";
@@ -8,7 +8,9 @@ import type { ForgetSelector } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/** A memory's id, wherever it stands: a graph names a memory by the id that it had when the entry was made. */
+/**
+ * Pattern of a memory's id anywhere in a text: a graph names a memory by the id that it had when the entry was made.
+ */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Between the parts of a name. */
@@ -31,8 +33,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Whether a row names one of the drawers, holds the text (to the character in a sentence, by one of its concepts in a name), or has a word in
- * its name that no other drawer holds.
+ * Returns a test of a row: whether it names one of the drawers, holds the text (to the character in a sentence, by one
+ * of its concepts in a name), or has a word in its name that no other drawer holds.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
@@ -63,7 +65,7 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Whether a word stands in the drawers' texts and in no other, as full text knows words. */
+/** Returns a test of a word: whether the drawers' texts contain it and no other text does, as full text knows words. */
 function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
@@ -87,7 +89,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   };
 }
 
-/** The same for every id of a memory that moves. */
+/** Returns the part of an id that stays the same when its memory moves. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
 }

@@ -85,7 +85,7 @@ export class SqliteForget implements ForgetTx {
     };
   }
 
-  /** The same test serves finding and cleaning, so that each word is looked up once. */
+  /** Returns one test for finding and cleaning, so that each word is looked up once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -310,7 +310,7 @@ function withoutWords(value: unknown, words: Words): unknown {
   );
 }
 
-/** Escapes a text as it stands between the quotes of a JSON string. */
+/** Escapes a text for the inside of a JSON string's quotes. */
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

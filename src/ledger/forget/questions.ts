@@ -42,7 +42,7 @@ function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
   return exchange !== null && left.has(exchange);
 }
 
-/** Of a standing's image (STANDING_BODY): what each outcome is about, and the concepts of its question. */
+/** Reads from a standing's image (STANDING_BODY) each outcome's exchange, and the concepts of its question. */
 function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
   const scored = (JSON.parse(image) as unknown[])[5];
   if (!Array.isArray(scored)) return [];

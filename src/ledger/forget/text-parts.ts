@@ -1,7 +1,6 @@
 /**
  * Finds drawers that hold part of a text because a long text was cut there: slices of one drawer, chunks of one source.
- * A part counts where both halves together make the text, or where it lies beside a drawer that holds all of it. Used
- * by forget.ts.
+ * A part counts if both halves together make the text, or if a drawer beside it holds all of it. Used by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";

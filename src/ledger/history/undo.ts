@@ -23,7 +23,7 @@ type History = {
 };
 type Window = { agent: string; sinceMs: number; untilMs: number };
 
-/** As a person's own commands name themselves. */
+/** Prefix of the names that a person's own commands use. */
 const COMMANDS = "palace ";
 const ORDER: readonly ImageKind[] = [
   "drawer",
@@ -140,8 +140,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * What came of a drawer goes where the drawer goes, and stays where it stays. What an agent made goes whatever others made of it: it may
-   * be poison. What a person's own command brought stays where others have scored it since.
+   * Makes the outcomes of a drawer go or stay with the drawer. A drawer made by an agent goes even if others have
+   * scored it: it may be poison. A drawer brought by a person's own command stays if others have scored it since.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;

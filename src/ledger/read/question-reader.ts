@@ -1,6 +1,6 @@
 /**
- * What came of memories by the questions that they were shown for. Bounded however much was told: of each concept, and of each kind of
- * talk, the newest outcomes alone are read. Used by reader.ts.
+ * Reads the outcomes of memories by the questions that they were shown for. The cost is bounded: only the newest
+ * outcomes of each concept, and of each kind of talk, are read. Used by reader.ts.
  */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";

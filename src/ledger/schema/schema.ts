@@ -56,8 +56,8 @@ CREATE TABLE IF NOT EXISTS source_part (
 `;
 
 /**
- * When a client says that it wrote, for the writes that arrived later (journal.at_ms): they are few, and nothing is
- * decided by it.
+ * Times at which clients say that they wrote, for the writes that arrived later (journal.at_ms). They are few, and no
+ * decision depends on them.
  */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;

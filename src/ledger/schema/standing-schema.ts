@@ -1,6 +1,6 @@
 /**
- * The ledger's table of outcomes: what came of each drawer that was ever judged. Imported by schema.ts; a ledger of an older
- * version runs the same text as its migration.
+ * The ledger's table of outcomes, one row for each drawer that was ever judged. Imported by schema.ts; a ledger of an
+ * older version runs the same text as its migration.
  */
 export const STANDING_SCHEMA = `
 -- "past": the last outcomes as JSON, newest last. The row goes with its drawer (LedgerTables.deleteDrawer).

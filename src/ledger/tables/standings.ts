@@ -6,7 +6,7 @@ import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding
 
 /** Single outcomes of a drawer: each before-image of its standing holds all of them. */
 const SCORED_KEPT = 50;
-/** Of these outcomes the newest have their questions, which are four times as long. */
+/** Number of the newest outcomes that keep their questions, which are four times as long. */
 const QUESTIONS_KEPT = 15;
 
 /** As STANDING_BODY writes it. */

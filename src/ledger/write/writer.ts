@@ -1,13 +1,13 @@
 /**
- * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the thread's
- * entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the
+ * thread's entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
  *
  * One group goes through these steps, with the fault points of the kill test between them:
  *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
  * A kill before the commit leaves nothing of the group, a kill after it leaves all; a write is acknowledged only after
  * the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
  * time stamps and costs a third more a write here, and a journal commit more on most file systems. Vectors and the
- * outbox's entries are not synced: what a power cut takes of them is made again, and it never takes a later write
+ * outbox's entries are not synced: those that a power cut takes are made again, and it never takes a later write
  * without the earlier ones.
  */
 import { closeSync, openSync, statSync } from "node:fs";
@@ -258,7 +258,10 @@ export class LedgerWriter {
     this.#database.pragma("shrink_memory");
   }
 
-  /** Closing deletes the write-ahead log by its path: never do that where another ledger lies at that path by now. */
+  /**
+   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is
+   * at that path by now.
+   */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();
