@@ -1,4 +1,6 @@
-/** Judges upstream's settings: paths of this machine are no part of a memory, and paths from elsewhere are wrong here. */
+/**
+ * Judges upstream's settings: paths of this machine do not belong to a memory, and paths from elsewhere are wrong here.
+ */
 import { readFileSync } from "node:fs";
 import { isRecord } from "../platform/is-record.ts";
 
@@ -6,7 +8,7 @@ export const CONFIG = "config.json";
 /** The keys that choose the palace and its collection. */
 const PLACES = ["palace_path", "collection_name"];
 
-/** True when that config.json names no path. A file that is no JSON is ignored by every reader, so it names none. */
+/** Returns true if that config.json is an object that names neither palace nor collection; false for any other file. */
 export function namesNoPlace(file: string): boolean {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));

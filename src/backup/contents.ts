@@ -3,7 +3,7 @@
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
 /**
- * The tokens' file stands beside the ledger. It holds no secret that opens a door (broker/door/tokens.ts), but says who may
+ * Tokens' file, beside the ledger. It holds no secret that opens a door (broker/door/tokens.ts), but says who may
  * connect, so it is restored only on request.
  */
 export const TOKENS = "tokens.json";

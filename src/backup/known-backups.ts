@@ -10,7 +10,7 @@ import { isRecord } from "../platform/is-record.ts";
 import { scheduledNames } from "./name.ts";
 
 export type ListedBackup = {
-  /** Null when the backup was streamed and nobody knows where it is. */
+  /** Path of the backup; null if it was streamed, so that its place is unknown. */
   file: string | null;
   madeAtMs: number;
   journalSeq: number;

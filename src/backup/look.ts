@@ -90,7 +90,7 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** Returns what a palace holds now, without reading it through; undefined when there is no readable palace. */
+/** Counts a palace's drawers and writes without reading it through; undefined without a readable palace. */
 export function glance(ledgerFile: string): { drawers: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {

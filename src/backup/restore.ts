@@ -1,5 +1,5 @@
 /**
- * Prepares a backup to take a palace's place, and describes what stands there now. Nothing of the palace is touched here.
+ * Prepares a backup to take a palace's place, and describes the palace that is there now. Does not touch the palace.
  */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

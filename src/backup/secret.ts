@@ -24,9 +24,9 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
 }
 
 /**
- * Returns the archive's own bytes, whether it is encrypted or not. `passphrase` is called only for an encrypted one.
- * Errors: STORE_CORRUPT for a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE when
- * there is no passphrase.
+ * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted one.
+ * Errors: STORE_CORRUPT for a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE
+ * without a passphrase.
  */
 export async function decrypted(
   pieces: Pieces,

@@ -25,7 +25,7 @@ export type PendingRestore = {
   staged: string;
   /** The old state is kept in before-restore-STAMP, beside its old place. */
   stamp: string;
-  /** What moves out, and what moves in, in this order. */
+  /** Entries that move out, before those of `come` move in. */
   out: Entry[];
   come: string[];
 };
@@ -135,7 +135,7 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
   ];
 }
 
-/** Errors: STORE_CORRUPT when a file is in neither place; nothing is moved then. */
+/** Checks the moves before any is made. Errors: STORE_CORRUPT when a file is in neither place. */
 function assertThere(moves: readonly Move[]): void {
   const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
   if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);

@@ -28,7 +28,7 @@ export function tarHeader(name: string, size: number): Buffer {
   return block;
 }
 
-/** Reads the size from a header, for a comparison with `tarHeader`. NaN when the field is no number. */
+/** Reads the size from a header, for a comparison with `tarHeader`. NaN when the field is not a number. */
 export function sizeIn(header: Buffer): number {
   if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString("latin1", 124, 135), 8);

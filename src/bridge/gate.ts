@@ -13,7 +13,9 @@ import { dial } from "../transport/endpoint.ts";
 
 /** The command that a bridge asks for; sshd passes it on and runs its forced command, this gate. */
 export const GATE_COMMAND = "palace gate";
-/** Written before the broker's first byte: output of a login shell precedes it and is no part of the stream. */
+/**
+ * Marker written before the broker's first byte: output of a login shell precedes it and does not belong to the stream.
+ */
 export const GATE_GREETING = "\0palace-gate 1\n";
 
 export type GateOptions = {

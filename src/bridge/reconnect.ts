@@ -109,7 +109,10 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     return inTime(opening, "palace bridge status");
   }
 
-  /** Fails at once while the last failure is younger than its backoff, so that nobody waits for a host known to be away. */
+  /**
+   * Connects to the host. Fails at once while the last failure is younger than its backoff, so that callers do not wait
+   * for a host known to be away.
+   */
   #connect(): Promise<Client> {
     if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
       return Promise.reject(this.#lastFailure);

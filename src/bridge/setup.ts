@@ -23,7 +23,7 @@ export type SetupOptions = {
   kind: BridgeSettings["kind"];
   /** SHA256:… fingerprint of the host's key, from a trusted source. */
   fingerprint?: string;
-  /** True after the host was set up anew: its pinned key is dropped. */
+  /** True after the host was installed again: its pinned key is dropped. */
   newHostKey: boolean;
   sshConfig?: string;
   /** The command that runs our command line on the host, and the palace it serves. */
@@ -101,7 +101,7 @@ function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, ho
   return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };
 }
 
-/** Resolves the name with the user's ssh; without an ssh the name stands for itself. */
+/** Resolves the name with the user's ssh. Without an ssh, the name itself is the host. */
 async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target> {
   const [, named, bare = target] = /^(?:([^@]+)@)?(.+)$/.exec(target) ?? [];
   const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");

@@ -22,7 +22,7 @@ const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;
 
-/** Returns `ssh` with its options, up to the host's name. It never prompts, because nobody is there to answer. */
+/** Returns `ssh` with its options, up to the host's name. It never prompts: no user is there to answer. */
 export function sshArguments(sshConfig: string | undefined): string[] {
   return [...(sshConfig === undefined ? [] : ["-F", sshConfig]), "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"];
 }

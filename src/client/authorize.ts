@@ -16,8 +16,8 @@ export type Authorization = {
 };
 
 /**
- * Prepares one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when the
- * text is no token.
+ * Prepares one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when
+ * the text is not a token.
  */
 export async function authorize(
   socket: Socket,
@@ -28,7 +28,8 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  // A server that accepts us without a token is no broker of ours and would learn everything, so it gets no request at all.
+  // A server that accepts us without a token is not our broker and would learn everything, so it gets no request at
+  // all.
   if (token === undefined) {
     socket.destroy();
     throw new PalaceError(

@@ -66,7 +66,7 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
   );
 }
 
-/** Returns an empty object when there is no such file. */
+/** Reads a JSON object; an unreadable or missing file gives an empty one. */
 function readObject(file: string): Record<string, unknown> {
   try {
     return (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;

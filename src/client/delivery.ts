@@ -113,7 +113,7 @@ function refusalIn(answer: object): { why: string } | undefined {
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 
-/** Returns an empty message for text that is no message. */
+/** Parses a message; a text that is not one gives an empty message. */
 export function parseMessage(line: string): Message {
   try {
     const message = JSON.parse(line) as unknown;

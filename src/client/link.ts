@@ -68,7 +68,7 @@ export class Link {
   readonly #pending = new Map<RequestId, Pending>();
   /** Spooled writes under delivery, by the request ids that this link gave them. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
-  /** Notifications sent while there is no connection; they are always few. */
+  /** Notifications sent without a connection; they are always few. */
   #unsent: string[] = [];
   readonly #keepAlive: KeepAlive;
   readonly #clock: Clock;
@@ -130,7 +130,7 @@ export class Link {
     this.#reconnect();
   }
 
-  /** Drops a request whose caller no longer wants the answer: the broker is told, and the request is not sent again. */
+  /** Drops a request whose caller no longer wants the answer: notifies the broker, never sends the request again. */
   cancel(id: RequestId, notification: string): void {
     if (!this.#pending.delete(id)) return;
     if (this.#isOpen) this.#socket?.write(`${notification}\n`);
@@ -246,7 +246,7 @@ export class Link {
 
   #onFrame(bytes: Buffer): void {
     const response = toResponse(bytes);
-    // The other side is no broker or has lost track of the stream: the next connection may be better.
+    // The other side is not a broker, or has lost track of the stream: the next connection may be better.
     if (response === undefined) return void this.#socket?.destroy();
     const id = response.id ?? undefined;
     if (this.#keepAlive.isPong(id)) return;

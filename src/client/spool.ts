@@ -25,7 +25,10 @@ const SIZE_MAX_BYTES = 64 * 1024 * 1024;
 if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
-/** Of an end of a turn: a client from before those were spooled looks at none of these, and would set it aside. */
+/**
+ * Ending of a spooled end of a turn. Clients from before those were spooled do not look at this ending; they would set
+ * such a file aside.
+ */
 const TURN_SUFFIX = ".turn";
 /** Ends of turns leave room for the writes that agents ask for. */
 const TURNS_SHARE = 0.5;
@@ -59,8 +62,8 @@ export class Spool {
   }
 
   /**
-   * Returns its name once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; nothing is spooled
-   * then.
+   * Returns its name once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; the
+   * write is not spooled then.
    */
   append(write: SpooledWrite): string {
     const names = this.#names();
@@ -96,8 +99,8 @@ export class Spool {
   }
 
   /**
-   * Lists the spooled writes, those of one process in order. Files that are no spooled writes are set aside; of what was set
-   * aside before, the oldest beyond the bounds is dropped.
+   * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes; of the files
+   * set aside before, drops the oldest beyond the bounds.
    */
   entries(): SpoolEntry[] {
     this.#sweep(this.folder);
@@ -192,7 +195,10 @@ export class Spool {
     return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
   }
 
-  /** Keeps those that were refused last. What cannot be removed is left for the next time: no write may fail because of it. */
+  /**
+   * Keeps the writes that were refused last. Leaves files that cannot be removed for the next time: no write may fail
+   * because of them.
+   */
   #dropRefused(): void {
     const aside = join(this.folder, REFUSED);
     try {
@@ -215,7 +221,7 @@ export class Spool {
     }
   }
 
-  /** Removes half-written files of killed processes; nobody was told that those writes are safe. */
+  /** Removes half-written files of killed processes. No caller was promised that those writes are safe. */
   #sweep(folder: string): void {
     for (const name of list(folder, ".tmp")) {
       const file = join(folder, name);

@@ -6,7 +6,7 @@ export const REPEAT_TIMEOUT_MS = 60_000;
 export const BUSY_TIMEOUT_MS = 45_000;
 /** Limits the wait for a remote broker that was there a moment ago: it restarts, or the connection to it is broken. */
 export const RESTART_TIMEOUT_MS = 10_000;
-/** The same limit for a link that spools: an agent hears within a second that there is no broker. */
+/** RESTART_TIMEOUT_MS for a link that spools: an agent hears within a second that it has no broker. */
 export const OUTAGE_TIMEOUT_MS = 700;
 /** Far longer than a broker that is being started here takes to answer. */
 export const STARTING_TIMEOUT_MS = 10_000;

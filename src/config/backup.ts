@@ -5,7 +5,7 @@ import { PalaceError } from "../protocol/errors.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 
 export type BackupConfig = Readonly<{
-  /** Undefined: there are no scheduled backups, only those that are asked for. */
+  /** Folder of the scheduled backups; undefined: the broker only makes backups that are asked for. */
   dir: string | undefined;
   hours: number;
   keep: number;

@@ -19,7 +19,7 @@ export type HarnessSettings = Readonly<{
   recall: boolean;
   /** Memory that learns from outcomes follows the conversation; `project`: it leaves out memories of other projects. */
   outcomes: "off" | "on" | "project";
-  /** Who judges what an agent has not scored; undefined: nobody. */
+  /** Judge of outcomes that an agent has not scored; if undefined, nobody judges them. */
   judge: JudgeSettings | undefined;
   agentName: string | undefined;
   /** Argument vectors; undefined: the program is looked for. */

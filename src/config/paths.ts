@@ -161,9 +161,10 @@ function classicHome(user: string): string {
 }
 
 /**
- * Returns arguments and environment by which another command of ours finds the very same palace; variables that could name
- * another are removed. The home's own palace is never named, because naming its folder would mean a separate memory in it.
- * A palace that the environment named stays named by the environment, because its graph lies elsewhere than with --palace.
+ * Returns arguments and environment by which another command of ours finds the very same palace; variables that could
+ * name another are removed. The home's own palace is never named, because naming its folder would mean a separate
+ * memory in it. A palace that the environment named stays named by the environment, because its graph is elsewhere than
+ * with --palace.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;

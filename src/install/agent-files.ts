@@ -165,7 +165,10 @@ function copyRow(from: string, path: string): Row {
   return { kind: "own", path, content };
 }
 
-/** An extension must be told how to start us: no file of ours lies beside it, and the agent's PATH may not have us. */
+/**
+ * Returns the row of an extension, with the command that starts us: no file of ours is beside it, and the agent's PATH
+ * may not have us.
+ */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
   if (row.kind !== "own") return row;

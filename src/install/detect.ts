@@ -11,7 +11,7 @@ import type { AgentName } from "./agent-files.ts";
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS: Readonly<Record<AgentName, string>> = { "claude-code": "claude", opencode: "opencode", pi: "pi" };
-/** A package's program lies at most this many folders below its package.json. */
+/** Largest number of folders between a package's package.json and its program. */
 const PACKAGE_DEPTH = 5;
 const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
 

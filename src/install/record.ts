@@ -14,8 +14,8 @@ import { PalaceError } from "../protocol/errors.ts";
 import type { Before, Want } from "./want.ts";
 
 /**
- * `before` is the hash of the original, null when there was no file. `after` lists the hashes of what we made of that
- * original.
+ * Record of a changed file. `before` is the hash of the original; null if the file did not exist. `after` lists the
+ * hashes of what we made of that original.
  */
 export type FileRecord = Before & {
   path: string;
@@ -63,7 +63,7 @@ export class InstallState {
       const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
       if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
     } catch {
-      // The record is missing or unreadable: what is ours is then recognised by its name.
+      // The record is missing or unreadable: our files are then recognised by their names.
     }
     return undefined;
   }

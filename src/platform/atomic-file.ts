@@ -94,7 +94,7 @@ export function overwriteFile(path: string, content: string): void {
   }
 }
 
-/** Removes temporary files of killed writers anywhere below a folder. What cannot be removed stays. */
+/** Removes temporary files of killed writers anywhere below a folder. Files that cannot be removed stay. */
 export function removeLeftovers(folder: string, nowMs = Date.now()): void {
   for (const name of namesBelow(folder).filter((one) => TEMPORARY.test(one))) {
     const path = join(folder, name);

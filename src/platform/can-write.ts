@@ -1,7 +1,7 @@
 /** Asks the system whether a place may be written, which no mode alone tells. */
 import { accessSync, constants } from "node:fs";
 
-/** True when this user may write there now; false also where nothing is there. */
+/** Returns true if this user may write to an existing path now; false if the path does not exist. */
 export function canWrite(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

@@ -1,6 +1,6 @@
 /**
- * Time as a part that can be replaced: the simulation runs a client on a clock of its own. Monotonic, so that nobody waits for
- * an hour because the machine's clock was stepped back by one.
+ * Time as a part that can be replaced: the simulation runs a client on a clock of its own. Monotonic, so that a step of
+ * the machine's clock by an hour does not make anybody wait for an hour.
  */
 export type Timer = { clear(): void };
 

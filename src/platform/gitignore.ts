@@ -10,7 +10,7 @@ import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
-/** What one name of a path must be: this text, or bytes as the tokens say. `MANY`: any number of names, none included. */
+/** Pattern of one name of a path: a text, or bytes as the tokens say. `MANY`: any number of names, or none. */
 type Segment = string | readonly Token[] | typeof MANY;
 /** `MANY`: any number of bytes, none included. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
@@ -37,7 +37,7 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Steps for one path, some 20 ms: a path that needs more is undecided. */
 const STEPS_MAX = 1_000_000;
-/** Names of a pattern, and parts of one name: a path has fewer, of each, also where a star stands between any two. */
+/** Most names in a pattern, and most parts in one name: a path has fewer of each, even with a star between any two. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {
@@ -106,7 +106,7 @@ export class Gitignore {
   readonly #matchesName = (segment: string | readonly Token[], name: string): boolean =>
     typeof segment === "string" ? segment === name : this.#matchesAll(segment, name, matchesByte);
 
-  /** Backtracks to the last `MANY` alone: what an earlier one stands for stays right whatever follows. */
+  /** Retries only the last `MANY`: an earlier one never needs to match more. */
   #matchesAll<Part, Item>(
     pattern: ArrayLike<Part | typeof MANY>,
     items: ArrayLike<Item>,

@@ -9,9 +9,9 @@ import { within } from "./within.ts";
 const SHELL = "/bin/sh";
 
 /**
- * Ends the process with that exit code when everything it said is with its readers, which process.exit does not wait for. Who holds
- * what others wait for gives `timeoutMs`, after which a reader who has stopped reading is left. What listens to `exit` is called;
- * what else waits in the event loop is not waited for.
+ * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if
+ * you hold something that others wait for: a reader that stopped reading is then given up. Calls the listeners of
+ * `exit`; does not wait for other work in the event loop.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));

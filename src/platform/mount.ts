@@ -1,6 +1,6 @@
 /**
- * Tells what a folder lies on: whether everybody who could take a lock there sees it, and whether it outlives a
- * container. Source: proc(5), /proc/PID/mountinfo; where that is missing (macOS) nothing is known.
+ * Finds the mount of a folder: whether its locks are seen by everybody who could take one there, and whether it
+ * outlives a container. Source: proc(5), /proc/PID/mountinfo; without that file (macOS) the mount is unknown.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";

@@ -3,8 +3,8 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Removes the files of a folder whose names end so, that have not been written for so long and that are not in use. What cannot be
- * removed stays.
+ * Removes files of a folder that have this ending, were not written for `ageMaxMs` and are not in use. Files that
+ * cannot be removed stay.
  */
 export function removeOld(
   folder: string,

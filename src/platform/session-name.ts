@@ -14,7 +14,7 @@ export type SessionName = {
   isWrittenDown: boolean;
 };
 
-/** Undefined: by its name it is no transcript of a session. */
+/** Returns the session of a transcript; undefined if the file's name is not that of a session's transcript. */
 export function sessionNameOf(sourceFile: string): SessionName | undefined {
   const name = sourceFile.slice(Math.max(sourceFile.lastIndexOf("/"), sourceFile.lastIndexOf("\\")) + 1);
   const uuid = name.endsWith(".jsonl") ? name.toLowerCase().match(UUID)?.at(-1) : undefined;

@@ -10,7 +10,7 @@ export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
 export const OWNER_FILE = "owner.json";
 
-/** The folder lies beside the user's cache folder, whichever palace is fed. */
+/** Returns the staging folder. It is beside the user's cache folder, whichever palace is fed. */
 export function stagingHome(cacheDir: string): string {
   return join(dirname(cacheDir), STAGING_FOLDER);
 }

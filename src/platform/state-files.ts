@@ -108,7 +108,7 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a broker that is meant to stay wants the palace; the file lies in the palace's own folder, for brokers of other
+// --- a broker that is meant to stay wants the palace; the file is in the palace's own folder, for brokers of other
 // containers ---
 
 /** Renewed while it waits: an old file was left by a broker that gave up. */

@@ -33,7 +33,10 @@ const YOUNG_MAX_MIB = 24;
 /** Id of the message that tells whether the thread has opened. */
 const OPENED = 0;
 
-/** `owner` is the caller's import.meta.url: the entry lies beside it and has its extension, before and after the build. */
+/**
+ * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: the entry is beside it and has its
+ * extension, before and after the build.
+ */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }
@@ -90,7 +93,7 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
   };
 }
 
-/** What the entry's file is called, without its ending. */
+/** Returns the name of the entry's file, without its ending. */
 function nameOf(file: URL): string {
   const path = fileURLToPath(file);
   return basename(path, extname(path)).replace(/-thread$/, "");

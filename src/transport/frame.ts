@@ -116,7 +116,7 @@ export function decodeFrame(bytes: Buffer): Decoded {
   }
 }
 
-/** Counts brackets outside strings, without recursion; wrong only for text that is no JSON anyway. */
+/** Counts brackets outside strings, without recursion; wrong only for text that is not JSON anyway. */
 export function isDeeper(json: string, depthMax: number): boolean {
   if (json.length < depthMax) return false;
   let depth = 0;

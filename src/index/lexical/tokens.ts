@@ -28,7 +28,7 @@ export function splitWords(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** How often each term, and each pair of terms one after the other, stands in a text. */
+/** Number of times that each term, and each pair of successive terms, occurs in a text. */
 export type Counts = { terms: number[]; pairs: number[] };
 export type CountTerms = (text: string) => Counts;
 

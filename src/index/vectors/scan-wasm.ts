@@ -1,6 +1,6 @@
 /**
  * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, assembled here byte by byte, and its
- * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form stands beside its bytes.
+ * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form is beside its bytes.
  */
 
 /** The part of the global that we use; TypeScript knows it from the DOM library only. */

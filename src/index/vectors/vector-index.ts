@@ -20,7 +20,8 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
   const data: ScanThreadData = { ledgerFile };
   const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
   let waiting: { changes: Pick<Changes, "written" | "removed">; sent: Promise<void> } | undefined;
-  // What is committed while the thread reads millions of vectors goes to it as one change: it has room for some thousand calls.
+  // Writes committed while the thread reads millions of vectors are sent to it as one change: it has room for some
+  // thousand calls.
   const gather = ({ written, removed }: Pick<Changes, "written" | "removed">): Promise<void> => {
     waiting ??= { changes: { written: [], removed: [] }, sent: thread.start().then(send, forget) };
     const { changes } = waiting;
