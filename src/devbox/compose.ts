@@ -24,7 +24,7 @@ export type Service = (typeof SERVICES)[number];
 /** The stack as compose reads it from its files. `workspace` is a path of the host. */
 export type Stack = Readonly<{
   project: string;
-  /** Those of this arrangement. */
+  /** Services of this arrangement. */
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;

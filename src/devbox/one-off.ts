@@ -21,7 +21,7 @@ export type Program = Readonly<{
 
 export type Ended = Readonly<{ code: number; said: string }>;
 
-/** By this label what a killed run has left is found. */
+/** Label by which the containers of a killed run are found. */
 const LABEL = "palace-devbox.one-off";
 const SAID_MAX = 16_384;
 

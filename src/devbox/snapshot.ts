@@ -126,7 +126,10 @@ export function removeOldSnapshots(parent: string, keep: number): void {
     if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
-/** Returns a program's options that are like the broker's container: its image, volumes, user and environment. */
+/**
+ * Returns a program's options that are like the broker's container: its image, volumes, user and environment, on the
+ * given network.
+ */
 async function likeBroker({ engine, broker }: Source, network = "none"): Promise<Omit<Program, "command" | "stdout">> {
   const { Config, HostConfig } = await engine.getContainer(broker.id).inspect();
   const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;

@@ -29,7 +29,7 @@ export type DevboxStatus = Readonly<{
   /** Another folder that the running containers were made from. */
   madeFrom: string | null;
   revision: string;
-  /** Those that the arrangement has; those that run are among the next. */
+  /** Services of the arrangement; the running ones are in `services`. */
   expected: readonly Service[];
   services: readonly ServiceState[];
   volumes: readonly VolumeState[];

@@ -64,7 +64,7 @@ export interface GraphTx {
 export interface GraphReader {
   hasEntity(id: string): boolean;
   hasFacts(): boolean;
-  /** Those of the ids that are entities. */
+  /** Returns the ids that are entities. */
   entitiesAmong(ids: readonly string[]): string[];
   /** Facts about the subject that have an end, the last written first. */
   endedFacts(subject: string, limit: number): NamedFact[];

@@ -52,26 +52,32 @@ export interface LedgerTx {
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
   readonly imported: ImportedTx;
-  /** Those of the drawers that a write of that agent has changed before, as far back as writes can be taken back. */
+  /**
+   * Returns the drawers, out of these, that a write of that agent has changed before, as far back as writes can be
+   * taken back.
+   */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** Returns the same as `changedBy`, for the writes of one method by any agent. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the same as `lastChangedBy`, for the writes of one method by any agent. */
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** Those that a write of that agent, and none since, has changed. */
+  /** Returns the drawers, out of these, whose last change was a write of that agent. */
   lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
   /** How many drawers a room holds, kept by the ledger. */
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;
   readonly undo: UndoTx;
-  /** The recipe of new drawers' ids: that of the palace's own rows, `v3` where it has none (upstream-latest.md 2.3). */
+  /**
+   * Returns the recipe of new drawers' ids: the recipe of the palace's own rows, `v3` if it has none
+   * (upstream-latest.md 2.3).
+   */
   idRecipe(): IdRecipe;
 }
 
 /** Reads that are fast at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
-  /** As LedgerTx has it. */
+  /** Returns the same as LedgerTx.slicesOf. */
   slicesOf(id: string): Drawer[];
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */

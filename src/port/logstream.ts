@@ -77,7 +77,7 @@ export type EventPage = { events: StreamEvent[]; more: boolean };
 export interface LogstreamReader {
   event(id: string): StreamEvent | undefined;
   events(query: EventQuery): EventPage;
-  /** The place of the newest event, 0 where there is none. */
+  /** Returns the place of the newest event; 0 without events. */
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
   hasArtifact(id: string): boolean;
@@ -87,7 +87,7 @@ export interface LogstreamReader {
   versionVector(): Record<string, number>;
 }
 
-/** One write. It is rolled back as a whole when it throws. */
+/** One write, which is rolled back as a whole when it throws. */
 export interface LogstreamTx extends LogstreamReader {
   addEvent(event: NewEvent): StreamEvent;
   addArtifact(artifact: NewArtifact): Artifact;

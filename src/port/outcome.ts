@@ -38,7 +38,7 @@ export type Scored = {
   question: (Question & { collection: string }) | null;
 };
 
-/** How often each outcome was told. */
+/** Number of times that each outcome was told. */
 export type Told = Readonly<Record<Telling, number>>;
 
 /** An outcome of a memory that was shown for a question with some of the same concepts. */
@@ -106,8 +106,8 @@ export interface ConversationTx {
    */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];
-  /** Those that are asked for scores, and went on since that time, the newest first. */
+  /** Returns the conversations that are asked for scores and went on since that time, the newest first. */
   asked(sinceMs: number): Conversation[];
-  /** Removes those that nobody has gone on with since. */
+  /** Removes the conversations that nobody has continued since. */
   dropBefore(atMs: number): void;
 }

@@ -21,8 +21,8 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
 /**
- * `container` runs the stack's broker; where there is none, the stack has no memory that could be joined. `before`: the
- * project whose broker had the same memory, where the stack got another name.
+ * Joins this machine's agents to the stack's memory. `container` runs the stack's broker; without it, the stack has no
+ * memory to join. `before`: the project whose broker had the same memory, if the stack got another name.
  */
 export async function joinStack(
   config: Config,
@@ -53,8 +53,8 @@ export async function joinStack(
 }
 
 /**
- * The container of a stack's broker that runs in this machine's engine while this machine's agents use another memory; undefined where
- * there is none, or no `docker` that answers in time.
+ * Returns the container of a stack's broker that runs in this machine's engine while this machine's agents use another
+ * memory; undefined without such a container, or without a `docker` that answers in time.
  */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);

@@ -35,7 +35,10 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/** In a clone the launchers take the sources where these are newer than the build; those need no restart to be told of. */
+/**
+ * Tells what runs here. In a clone the launchers run the sources if these are newer than the build; sources need no
+ * restart.
+ */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {
@@ -46,7 +49,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources (its build is older: ./scripts/up)" };
-  // The folder has the date of the build's begin, its files that of the end.
+  // The folder's date is when the build began; its files' date is when the build ended.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };
 }

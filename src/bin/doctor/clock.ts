@@ -9,7 +9,7 @@ import type { Health } from "../../protocol/spec.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-/** What nobody notices. */
+/** Difference between two clocks that nobody notices, ms. */
 export const SKEW_MAX_MS = 60_000;
 
 /** Our clock before the broker was asked and after it has answered; the time of a write that is dated later than that. */

@@ -40,7 +40,10 @@ export async function checkDisk(config: Config): Promise<Check> {
   return ok("disk", said.join("; "));
 }
 
-/** One entry a file system. Of a backup folder whose disk is not mounted `backups` tells. */
+/**
+ * Lists one folder for each file system. Leaves out a backup folder whose disk is not mounted: the check `backups`
+ * reports that.
+ */
 function placesOf(config: Config): Omit<Disk, "freeBytes">[] {
   const { paths, backup, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);

@@ -54,7 +54,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // One that another broker has written, or nobody of ours, is left alone.
+    // A file of another broker, or of a program that is not ours, is left alone.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),

@@ -44,7 +44,7 @@ export async function planFixes(config: Config, mayStart: boolean, out: Output):
   ];
 }
 
-/** One after another: one that fails does not keep the others. */
+/** Applies the fixes in order; a fix that fails does not stop the others. */
 export async function applyFixes(fixes: readonly Fix[], isDryRun: boolean): Promise<Fixed[]> {
   const done: Fixed[] = [];
   for (const { name, what, run } of fixes)
@@ -59,7 +59,10 @@ export async function applyFixes(fixes: readonly Fix[], isDryRun: boolean): Prom
   return done;
 }
 
-/** One that speaks another protocol, or refuses us, is there; the checks say what is wrong with it. */
+/**
+ * Returns whether a broker is there. A broker that speaks another protocol, or refuses us, counts; the checks report
+ * its fault.
+ */
 async function isThere(config: Config): Promise<boolean> {
   return findBroker(config).then(
     (found) => found !== undefined,

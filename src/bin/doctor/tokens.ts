@@ -9,7 +9,7 @@ import { type Check, ok, warn } from "./check.ts";
 const DAY_MS = 86_400_000;
 const SOON_MS = 7 * DAY_MS;
 
-/** Nothing where there are none, or where they are another machine's. */
+/** Checks the tokens' expiry. Returns no check without tokens, or if the broker is another machine's. */
 export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
   if (config.endpoint !== undefined || isBridged(config)) return [];
   let tokens: TokenRecord[];

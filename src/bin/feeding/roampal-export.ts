@@ -9,10 +9,13 @@ import { olderBroker, teller } from "./roampal-parts.ts";
 
 const TRIES = 5;
 
-/** `entries`: of its graphs. `others`: drawers in the wing of memories that are none, and stay here alone. */
+/**
+ * Result of an export. `entries`: entries of the graphs. `others`: drawers in the wing of memories that are not
+ * memories, and stay here alone.
+ */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
-/** Errors: the folder's, the broker's. Leaves nothing behind then. */
+/** Exports the memories into a new folder. Errors: the folder's, the broker's; no part of the folder is left then. */
 export async function exportRoampal(
   client: Client,
   dir: string,
@@ -32,7 +35,7 @@ export async function exportRoampal(
   throw new PalaceError("BROKER_BUSY", "memories are taken away faster than they can be read", "repeat the command");
 }
 
-/** Undefined where the pages do not fit together. */
+/** Writes all pages of the export; returns undefined if the pages do not fit together. */
 async function writeAll(
   client: Client,
   draft: RoampalDraft,

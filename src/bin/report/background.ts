@@ -13,19 +13,22 @@ export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
 }
 
-/** Undefined where it cannot be asked: a broker of before, another engine, a token without that right, a palace that is not open. */
+/**
+ * Asks for the state of the erasure. Undefined if the broker cannot answer: an older broker, another engine, a token
+ * without that right, or a palace that is not open.
+ */
 export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Undefined where all that was forgotten is out of the files. */
+/** Describes the erasure; undefined when the files no longer hold any forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
 }
 
-/** Undefined where there is none, which is nothing amiss. */
+/** Describes the reranker; undefined without one, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;

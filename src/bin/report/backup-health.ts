@@ -5,7 +5,7 @@ import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
-/** An interval and a half: one that waits for a broker, or for a pause, is not late yet. */
+/** Intervals after which a backup is late. Half an interval is left for a backup that waits for a broker or a pause. */
 const LATE_FACTOR = 1.5;
 
 /** Returns the folder that the broker makes backups in, if the last backup there is too old. */

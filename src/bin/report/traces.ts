@@ -99,9 +99,10 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes the traces that are only our copies (spooled writes, staged copies), and returns them and those left for the
- * user. `sources`: the sources of the forgotten drawers. A staged copy of another source is left, since it holds the
- * same words for drawers that stay. If undefined, staged copies of all sources are removed. Errors: the file system's.
+ * Removes the traces that are only our copies (spooled writes, staged copies) and the audit log's lines that hold a
+ * text. Returns them and those left for the user. `sources`: the sources of the forgotten drawers. A staged copy of
+ * another source is left, since it holds the same words for drawers that stay. If undefined, staged copies of all
+ * sources are removed. Errors: the file system's.
  */
 export function removeTraces(
   traces: readonly Trace[],

@@ -8,7 +8,7 @@ import type { Output } from "../terminal/output.ts";
 import { noticeProfiles, noticeRivals, outcomeDocument, printOutcome, willChange } from "./wiring.ts";
 
 type Job = {
-  /** `all`: those that `isMeant` says. */
+  /** `all`: every agent that `isMeant` accepts. */
   name: AgentName | "all";
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;

@@ -32,7 +32,7 @@ export function wiringParts(config: Config, palace: string | undefined): Parts {
   };
 }
 
-/** Errors: CONFIG_USAGE for a name that is none of these. */
+/** Refuses a name that is not an agent's. Errors: CONFIG_USAGE. */
 export function assertAgent(name: string, others: readonly string[]): asserts name is AgentName {
   const all = [...AGENTS, ...others];
   if (AGENTS.some((one) => one === name)) return;

@@ -52,7 +52,7 @@ export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefi
   }
 }
 
-/** Errors: BROKER_START_FAILED for a door that is shut, or is none. */
+/** Refuses a door that is shut or missing. Errors: BROKER_START_FAILED. */
 export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorReport & { state: "open" } {
   if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
   if (door.state === "open") return door;

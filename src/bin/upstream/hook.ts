@@ -29,7 +29,7 @@ type Input = {
   session: string;
   transcript: string | undefined;
   isAgain: boolean;
-  /** The fault of the document on stdin; empty when there is none. */
+  /** Fault of the document on stdin; empty without a fault. */
   fault: string;
 };
 type Answer = Record<string, string>;

@@ -26,7 +26,7 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 /** How the paths of the HTTP API of memory with outcomes begin. */
 export const API_PATHS = "/api/";
 
-/** Those of Roampal's hooks. */
+/** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
 /** Fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md 4.4–4.6. */
 const NOTHING = {
@@ -72,7 +72,7 @@ export type DoorOptions = {
   /** Shared by all doors. */
   held: Held;
   starts: Starts;
-  /** Path → answer; that of API_PATHS is for all paths that begin so. */
+  /** Path → answer. The route of `API_PATHS` serves every other path that begins with it. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;

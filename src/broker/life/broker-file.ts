@@ -33,7 +33,7 @@ export function publish(
     replaceFile(paths.brokerFile, text);
   } catch (error) {
     if (!isDiskFull(error) || !existsSync(paths.brokerFile)) throw error;
-    // A broker that died has left its own: reading goes on on a full disk.
+    // A broker that died has left its file: overwriting it works on a full disk.
     overwriteFile(paths.brokerFile, text);
   }
 }

@@ -131,8 +131,8 @@ class Broker {
   }
 
   /**
-   * Ends the broker on SIGTERM and SIGINT. A broker that gets one while it opens finishes opening, and then ends in
-   * order.
+   * Ends the broker on SIGTERM and SIGINT, until the process exits. A broker that gets one while it opens finishes
+   * opening, and then ends in order.
    */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));

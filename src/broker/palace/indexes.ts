@@ -19,7 +19,7 @@ import type { Wakes } from "./wakes.ts";
 export type OpenIndexes = {
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Where vectors are searched. */
+  /** Place in which vectors are searched. */
   vectorsAt: "local" | "chroma";
   model: Model;
   /** Resolves when the model is loaded, which may be never. */

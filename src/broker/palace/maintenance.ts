@@ -36,7 +36,7 @@ export type MaintenanceParts = {
 
 export type Maintenance = {
   begin(request: JobRequest): JobWork;
-  /** One that is due, into the folder for them. */
+  /** Begins a due backup, into the folder for scheduled backups. */
   beginScheduled(request: BackupRequest, scheduled: { scheduled: boolean; passphrase: string | undefined }): JobWork;
   lookThrough(): Promise<PalaceHealthReport>;
 };
@@ -149,8 +149,8 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
 }
 
 /**
- * Rebuilds the public palace. Only the files driver has files to build: with a server the rows are sent again, and
- * without a palace there is nothing to do.
+ * Rebuilds the public palace. Only the files driver has files to build: if the palace is on a server, the rows are sent
+ * again, and if none is kept, nothing has to be done.
  */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;

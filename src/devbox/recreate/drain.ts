@@ -1,4 +1,6 @@
-/** Everything that could write is ended, the agents first; the broker answers what it has taken before it goes. */
+/**
+ * Ends every container that could write, the agents first; the broker answers the calls it has taken before it ends.
+ */
 import { boxesOf } from "../engine.ts";
 import { type Job, writeJob } from "./job.ts";
 import type { Room } from "./room.ts";

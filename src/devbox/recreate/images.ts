@@ -15,7 +15,7 @@ export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
   });
 }
 
-/** The one kept before goes, where nothing uses it. */
+/** Tags the stack's images as kept. Removes the images kept before if they are unused. */
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);
@@ -30,7 +30,7 @@ export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }
 
-/** Shape: service → image, of those that the stack had. */
+/** Returns service → image, for the services that the stack had. */
 export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
 }

@@ -11,7 +11,7 @@ import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";
 
-/** In their order; roll-back comes instead of an end. */
+/** Steps in their order; roll-back replaces the end. */
 export const STEPS = ["keep-images", "build", "drain", "snapshot", "switch", "verify", "roll-back"] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -27,7 +27,7 @@ export type Job = Readonly<{
   old: readonly OldBox[];
   /** When each old container had ended; whatever has run since may have written. */
   endedAt: Readonly<Record<string, string>>;
-  /** Of the drained memory. */
+  /** Counts of the drained memory. */
   before: Counts | null;
   /** Why it is rolled back. */
   why: string | null;
@@ -37,7 +37,7 @@ export type Job = Readonly<{
 
 const FILE = "recreate.json";
 
-/** Errors: STORE_CORRUPT for a file that is none of ours. */
+/** Reads the state file. Errors: STORE_CORRUPT for a file that we did not write. */
 export function readJob(state: string): Job | undefined {
   let value: unknown;
   try {

@@ -63,7 +63,7 @@ async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> 
   });
 }
 
-/** For copies: containers' settings are read of whichever broker is there, its image is the old one. */
+/** Returns the source for copies: the settings of the broker's container that is there, and the old images. */
 export async function sourceOf({ engine, stack, cacheDir, log }: Room, job: Job): Promise<Source> {
   const images = imagesOf(job);
   const broker = (await boxesOf(engine, stack.project)).find(({ service }) => service === "broker");

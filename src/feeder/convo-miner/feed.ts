@@ -22,7 +22,7 @@ export type FeedDeps = {
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder that holds them under their own names, where MemPalace may have mined them; undefined: they are copies. */
   folder?: string;
-  /** Undefined in a dry run without a broker, which starts none. */
+  /** Undefined in a dry run that found no broker: a dry run starts none. */
   caller: Caller | undefined;
   watch: FeedWatch;
   /** Aborted: the transcripts in flight are finished, no others begun. */

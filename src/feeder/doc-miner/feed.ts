@@ -23,7 +23,7 @@ import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedP
 
 export type FeedDeps = {
   options: FeedOptions;
-  /** Returns undefined in a dry run without a broker, which starts none. */
+  /** Returns undefined in a dry run that found no broker: a dry run starts none. */
   connect: () => Promise<Caller | undefined>;
   watch: FeedWatch;
   /** Aborted: the documents in flight are finished, no others begun. */

@@ -38,7 +38,7 @@ export type SessionOptions = {
 export type SessionDeps = {
   options: SessionOptions;
   source: SessionSource;
-  /** Undefined in a dry run without a broker, which starts none. */
+  /** Undefined in a dry run that found no broker: a dry run starts none. */
   caller: Caller | undefined;
   watch: FeedWatch;
   signal: AbortSignal;
@@ -146,7 +146,7 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   const { session, without } = withoutFiled(whole, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const of = { ...(without.length > 0 && { without }), ...(lastMs !== undefined && { lastMs }) };
-  // A fork with few new turns counts as long as the session that it continues; a fork without new turns counts 0.
+  // A fork counts with the messages that it copied; a fork without new turns counts 0.
   const messages = session.turns.length === 0 ? 0 : messageCount(whole);
   if (messages < options.minMessages) {
     report.tooShort += 1;

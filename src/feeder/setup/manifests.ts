@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { strip } from "../../engine/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** Largest manifest that people write, in characters; a larger file is skipped. */
+/** Number of characters read from a manifest: people write no larger one. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [

@@ -3,7 +3,7 @@ import type { LedgerDatabase } from "../open.ts";
 
 type Row = { id: string; value: string };
 
-/** One at least, as long as there are some. */
+/** Returns the entries after `after`, up to `bytes`, but at least one if there is any. */
 export function carriedAfter(database: LedgerDatabase, after: string, limit: number, bytes: number): Row[] {
   const rows: Row[] = [];
   let left = bytes;

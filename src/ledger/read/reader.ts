@@ -306,7 +306,7 @@ export class SqliteLedgerReader implements LedgerReader {
       .all(afterRow, limit);
   }
 
-  /** Row of the newest drawer; 0 where there is none. */
+  /** Returns the row of the newest drawer; 0 without drawers. */
   lastRow(): number {
     return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
   }

@@ -25,7 +25,7 @@ export class SqliteCarriedTx implements CarriedTx {
     this.#put.run(id, value);
   }
 
-  /** `value`: null where there was none. */
+  /** Restores the value; null removes the entry. */
   restore(id: string, value: string | null): void {
     if (value !== null) return this.put(id, value);
     this.#onChange(id);

@@ -9,7 +9,7 @@ const SCORED_KEPT = 50;
 /** Number of the newest outcomes that keep their questions, which are four times as long. */
 const QUESTIONS_KEPT = 15;
 
-/** As STANDING_BODY writes it. */
+/** Shape of the JSON that STANDING_BODY writes. */
 type Body = [
   ...[score: number, uses: number, successes: number, lastUsedMs: number | null, past: Standing["past"]],
   scored?: [
@@ -89,7 +89,7 @@ export class SqliteStandingTx implements StandingTx {
     this.restore(id, body);
   }
 
-  /** `body`: the row as its before-image holds it; null where there was none. */
+  /** Restores the row from its before-image `body`; null removes the row. */
   restore(id: string, body: string | null): void {
     if (body === null) return this.remove(id);
     const [score, uses, successes, lastUsedMs, past, scored = []] = JSON.parse(body) as Body;

@@ -43,7 +43,7 @@ export class Maintenance {
     };
   }
 
-  /** One bounded step; true if there is more. */
+  /** Does one bounded step; returns true if there is more. */
   step(): boolean {
     return this.indexSources() || this.#mergeSegments() || this.#freePages();
   }

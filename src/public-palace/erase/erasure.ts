@@ -21,7 +21,7 @@ export type PendingErasure = { seq: number; ids: string[] };
 
 export type ErasureOptions = {
   pending: () => PendingErasure[];
-  /** How many of the ids the palace has not been told of. */
+  /** Counts the ids that still wait to be sent to the palace. */
   unsent: (ids: readonly string[]) => number;
   palace: {
     dir: string;

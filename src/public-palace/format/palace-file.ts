@@ -41,7 +41,7 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
 }
 
-/** Those of the ids that have a row. */
+/** Returns the ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -90,7 +90,7 @@ function hasLists(database: ChromaDatabase): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
 }
 
-/** The highest number that a row has; 0 where there is none. */
+/** Returns the highest number that a row has; 0 without rows. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
   return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;

@@ -28,16 +28,16 @@ export type GraphSyncOptions = {
   log: Log;
 };
 
-/** Errors by the step that met them; "" is none. */
+/** Errors by the step that met them; "" means no error. */
 type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
 export type GraphSync = {
   /** Something was committed. Cheap; call it after each commit that changed the graph. */
   wake(): void;
-  /** Resolves when what was committed is in the files, or after a moment; at once where it cannot be sent now. */
+  /** Resolves when the files hold every commit, or after a moment; at once if the commits cannot be sent now. */
   sent(): Promise<void>;
-  /** Resolves when what others wrote until now is in the ledger, or after a moment. */
+  /** Resolves when the ledger holds others' writes up to now, or after a moment. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
   status(): StatusReport["graph"];

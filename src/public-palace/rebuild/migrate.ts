@@ -14,8 +14,8 @@ const PROBE = "palace-probe";
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
 /**
- * The reason why it is not usable; undefined: it is, or there is none. Errors: STORE_UNAVAILABLE, when it could not be
- * tried.
+ * Returns the reason why the palace is not usable; undefined if it is, or if it does not exist. Errors:
+ * STORE_UNAVAILABLE, when it could not be tried.
  */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
