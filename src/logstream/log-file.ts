@@ -1,5 +1,5 @@
 /**
- * logstream.sqlite3: opened at the first use, and again when another file stands in its place. Any number of MemPalaces
+ * logstream.sqlite3: opened at the first use, and again if another file replaces it. Any number of MemPalaces
  * of this machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
@@ -98,7 +98,7 @@ export class LogFile {
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
   }
 
-  /** Changes whenever another process has committed, or another file stands here. */
+  /** Changes if another process commits, or another file replaces this one. */
   version(): string {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database === undefined || inode !== this.#inode) return `other ${inode ?? "none"}`;

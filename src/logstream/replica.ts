@@ -12,7 +12,7 @@ import { PalaceError } from "../protocol/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Errors: STORE_CORRUPT; a second name for one copy would number its events anew. */
+/** Errors: STORE_CORRUPT, because events of a second name would be numbered from 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);

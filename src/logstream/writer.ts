@@ -11,7 +11,7 @@ import type { WriteCall, WriteOutcome } from "../port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../port/logstream.ts";
 import { PalaceError } from "../protocol/errors.ts";
 
-/** What one write does to the log; the events of its answer are called `event` or `task`. */
+/** Applies one write to the log; the events of its answer are called `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
 /** Expired keys that one commit deletes. */
