@@ -147,6 +147,9 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
+    // Compose also recreates the devboxes, which depend on the broker: here, and not under the next test's shim.
+    await up();
+    await expectEveryDrawer();
   });
 
   test("a broker that crashes is started again by the engine", async () => {
