@@ -21,7 +21,7 @@ const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
 /** The rest belongs to one broker that lives on: only that one can be seen growing. */
 const STORMY_PART = 0.4;
-/** Of the calm part: caches are filled by then, and the heap has found its size. */
+/** The share of the calm part after which caches are filled and the heap has found its size. */
 const WARM_PART = 0.4;
 /** Visitors come in waves, and leave most of the machine to what runs beside the soak. */
 const WAVE_REST_MS = 300;

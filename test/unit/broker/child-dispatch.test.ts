@@ -47,6 +47,6 @@ test("a child that is a client of this very broker is refused, and told which co
   });
 });
 
-test("a client whose process nobody knows is not taken for the child", async () => {
+test("a client of an unknown process is not taken for the child", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });

@@ -1,4 +1,4 @@
-/** Roampal's route for scores, on a real ledger: an agent that contradicts itself within a turn is told so. */
+/** Roampal's route for scores, on a real ledger: the answer says so if an agent contradicts itself within a turn. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What is sent again when the public palace is another one than before. */
+/** Lists what another public palace than before is sent again. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
