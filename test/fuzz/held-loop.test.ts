@@ -79,7 +79,7 @@ type Call = { tool: string; parameter: string; size: number; piece: string };
 const met = new Set<string>();
 
 fuzz("held-loop", {
-  count: 1_500,
+  count: 1_000,
   generate: (chooser, number): Call => ({ ...(EVERY[number] ?? chooser.pick(EVERY)), piece: piece(chooser) }),
   check: async (call, { number }) => {
     let [held, read] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];

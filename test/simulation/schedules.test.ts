@@ -22,7 +22,7 @@ import { seededRandom } from "../helpers/random.ts";
 import { SimulatedBroker } from "./broker.ts";
 import { Scheduler } from "./world.ts";
 
-const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 2_500);
+const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 1_500);
 const ONLY = process.env["SIMULATION_SEED"];
 /** Schedules that write to one ledger: making one takes longer than many of them. */
 const PER_LEDGER = 250;
