@@ -11,7 +11,6 @@ import { ANSWER } from "./stub-model.ts";
 /** Each session without the memory leaves an exchange with the same words: of the four memories that are shown it is one. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
-
 export const WORDS: Record<Agent, string> = {
   pi: "marmalade kettles whistle",
   opencode: "glaciers polish granite",

@@ -1,7 +1,7 @@
 /**
- * Minutes of what a day brings: brokers that are killed and come back, shims that come, write, read and are killed, clients that
- * hang up in the middle of a sentence. At the end nothing has grown, nothing is left behind, and the palace holds each
- * acknowledged write once. `npm run soak`, as many minutes as SOAK_MINUTES says (2).
+ * Some minutes in which brokers are killed and start again, shims write, read and are killed, and clients hang up in the middle of
+ * a line. Afterwards memory, threads and files have not grown, no process is left, and the palace holds each acknowledged write once.
+ * `npm run soak` lasts SOAK_MINUTES (2).
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

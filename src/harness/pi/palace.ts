@@ -1,7 +1,7 @@
 /**
  * The pi extension: the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt,
  * /mempalace-diary, and filing when the agent rests. Built into one file without imports, which pi loads from its extensions folder. No
- * failure in here stops pi; no turn waits longer than a second.
+ * failure in here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
 import { basename } from "node:path";
 import { within } from "../../platform/within.ts";

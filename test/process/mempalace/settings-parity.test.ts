@@ -80,7 +80,7 @@ function writeProject(root: string): void {
   put(root, "astral.md", "😀 storm 𝒳 ".repeat(150));
 }
 
-/** What settings decide of a drawer, and what shows where it comes from. */
+/** Returns the parts of a drawer that settings decide or that show where it comes from. */
 function filed({ text, metadata }: Row, withEntities = true): unknown {
   const {
     hall,
@@ -125,7 +125,7 @@ for (const [what, settings, isNewOnly] of CASES)
           const isNew = version === "3.11.0";
           const [left, right] = isNew ? [mine, theirs] : [byPlace(mine), byPlace(theirs)];
           expect([...left.keys()].sort(), version).toEqual([...right.keys()].sort());
-          // Our palace is a new one: it tags as 3.11 does, which knows more of what is no name.
+          // Our palace is new, so it tags names as 3.11 does, which recognises fewer words as names than 3.3.6.
           for (const [key, row] of left)
             expect(filed(row, isNew), version).toEqual(filed(right.get(key) as Row, isNew));
         }
