@@ -1,33 +1,37 @@
 /**
- * What the linter holds: mistakes that a daemon does not survive, and the layers of test/house/layers.ts while one types.
+ * What the linter holds: mistakes that a daemon does not survive, and the rooms of test/house/layers.ts while one types.
  * Taste is the formatter's and the reviewer's. Run by `npm run check`.
  */
 import { defineConfig } from "oxlint";
 import {
   COMPOSITION_ROOTS,
   COMPOSITION_ROOTS_MAY_IMPORT,
-  LAYERS,
-  type Layer,
+  type Room,
+  ROOMS,
   TYPES_FOR_ALL,
 } from "./test/house/layers.ts";
 
 const ENV_IMPORT = { name: "node:process", importNames: ["env"], message: "The environment is read in src/config." };
 const ENV_READ = { object: "process", property: "env", message: "The environment is read in src/config." };
 
-/** The imports closed to one folder of src. Its own sub-folders and npm packages are not looked at here. */
-function closedImports(layer: Layer, alsoOpen: readonly string[] = []) {
-  const open = new Set([...layer.mayImport, ...alsoOpen]);
-  const exceptions = layer.mayImportFiles.flatMap((file) => fromBelow(file).map((pattern) => `!${pattern}`));
-  const message = "This folder may not import that one: test/house/layers.ts.";
+/** Returns the imports closed to a room. Its own folders and npm packages are not looked at here. */
+function closedImports(name: string, room: Room, alsoOpen: readonly string[] = []) {
+  const open = new Set([name, ...room.mayImport, ...alsoOpen]);
+  const message = "This room may not import that one: test/house/layers.ts.";
+  const closed = Object.keys(ROOMS).filter((other) => !open.has(other));
   return {
-    paths: [ENV_IMPORT, ...layer.closedNode.map((name) => ({ name, message }))],
-    patterns: Object.keys(LAYERS)
-      .filter((folder) => !open.has(folder))
-      .map((folder) => ({
-        group: [...fromBelow(`${folder}/**`), ...exceptions],
-        message,
-        allowTypeImports: folder === TYPES_FOR_ALL,
-      })),
+    paths: [ENV_IMPORT, ...room.closedNode.map((module) => ({ name: module, message }))],
+    patterns: closed.map((other) => ({
+      group: [
+        ...fromBelow(`${other}/**`),
+        // Open rooms, and open files, inside a closed one.
+        ...[...open, ...room.mayImportFiles]
+          .filter((inside) => inside.startsWith(`${other}/`))
+          .flatMap((inside) => fromBelow(inside.endsWith(".ts") ? inside : `${inside}/**`).map((path) => `!${path}`)),
+      ],
+      message,
+      allowTypeImports: other === TYPES_FOR_ALL,
+    })),
   };
 }
 
@@ -64,17 +68,22 @@ export default defineConfig({
         "max-lines-per-function": ["error", { max: 60 }],
       },
     },
-    ...Object.entries(LAYERS).map(([folder, layer]) => ({
-      files: [`src/${folder}/**/*.ts`],
-      rules: { "no-restricted-imports": ["error" as const, closedImports(layer)] as const },
-    })),
+    // A room inside a room comes later: the last one that fits a file counts.
+    ...Object.entries(ROOMS)
+      .toSorted(([a], [b]) => a.length - b.length)
+      .map(([name, room]) => ({
+        files: [`src/${name}/**/*.ts`],
+        rules: { "no-restricted-imports": ["error" as const, closedImports(name, room)] as const },
+      })),
     {
       files: COMPOSITION_ROOTS.map((file) => `src/${file}`),
-      rules: { "no-restricted-imports": ["error", closedImports(LAYERS.broker, COMPOSITION_ROOTS_MAY_IMPORT)] },
+      rules: {
+        "no-restricted-imports": ["error", closedImports("broker", ROOMS.broker, COMPOSITION_ROOTS_MAY_IMPORT)],
+      },
     },
     // Entry points: they hand process.env to the configuration, and the terminal is theirs.
-    { files: ["src/bin/**/*.ts"], rules: { "no-console": "off", "no-restricted-properties": "off" } },
-    { files: ["src/harness/{pi,opencode}/palace.ts"], rules: { "no-restricted-properties": "off" } },
+    { files: ["src/{bin,cli}/**/*.ts"], rules: { "no-console": "off", "no-restricted-properties": "off" } },
+    { files: ["src/agents/{pi,opencode}/palace.ts"], rules: { "no-restricted-properties": "off" } },
     { files: ["src/config/**/*.ts"], rules: { "no-restricted-properties": "off" } },
   ],
 });

@@ -177,7 +177,7 @@ async function execute(
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
   // The import is lazy, because the image has only this file.
-  const { PalaceError } = await import("../src/protocol/errors.ts");
+  const { PalaceError } = await import("../src/base/errors.ts");
   try {
     const options = {
       without: { type: "string", multiple: true },

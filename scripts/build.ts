@@ -58,12 +58,17 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       log(`${built.stdout}${built.stderr}`.trim());
       return built.status ?? 1;
     }
-    for (const target of BUNDLED) await bundle(join(fresh, "bin"), target, { external: NATIVE, minify: true });
+    for (const target of BUNDLED)
+      await bundle(join(fresh, "bin"), target, {
+        external: NATIVE,
+        minify: true,
+        plugins: [keepPlaces(join(fresh, "bin"), fresh)],
+      });
     // Nobody starts what the shim's bundle is made of.
     for (const file of globSync("bin/mp-shim.js*", { cwd: fresh })) rmSync(join(fresh, file));
     for (const file of globSync(MERGED, { cwd: fresh })) await mergeModules(join(fresh, file), fresh);
-    for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "harness", agent, "palace.js"));
-    cpSync(join(root, "src/harness/skills"), join(fresh, "harness/skills"), { recursive: true });
+    for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "agents", agent, "palace.js"));
+    cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
     // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);

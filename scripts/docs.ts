@@ -5,12 +5,12 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeCommands, type Described, type DescribedCommand } from "../src/bin/commands/described.ts";
-import { manPage } from "../src/bin/commands/man.ts";
-import { GROUPS, OLD_NAMES } from "../src/bin/commands/table.ts";
+import { describeCommands, type Described, type DescribedCommand } from "../src/cli/commands/described.ts";
+import { manPage } from "../src/cli/commands/man.ts";
+import { GROUPS, OLD_NAMES } from "../src/cli/commands/table.ts";
 import { VARIABLES } from "../src/config/env.ts";
 import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
-import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/protocol/errors.ts";
+import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/base/errors.ts";
 import { type Tool, TOOLS } from "../src/protocol/tools/table.ts";
 import { PROMPTS } from "../src/protocol/prompts.ts";
 import { RESOURCE_TEMPLATES, RESOURCES } from "../src/protocol/resources.ts";

@@ -3,7 +3,7 @@
  * `runAsMain(run)` only when it is the program; tests call `run` themselves.
  */
 import { fileURLToPath } from "node:url";
-import { PalaceError } from "../src/protocol/errors.ts";
+import { PalaceError } from "../src/base/errors.ts";
 import type { Env } from "../src/config/env.ts";
 
 export type RunOptions = Readonly<{

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { $ } from "zx";
-import { type ErrorCode, PalaceError } from "../src/protocol/errors.ts";
+import { type ErrorCode, PalaceError } from "../src/base/errors.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 
 const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:…] [--once]

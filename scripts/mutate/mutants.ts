@@ -19,10 +19,10 @@ const filesIn = (folder: string): string[] => globSync(`${folder}/**/*.ts`).toSo
 /** The files of each room that is mutated. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   broker: filesIn("src/broker").filter((file) => !guards.includes(file)),
-  ledger: filesIn("src/ledger"),
-  client: filesIn("src/client"),
-  transport: filesIn("src/transport"),
-  backup: filesIn("src/backup"),
+  ledger: filesIn("src/memory/ledger"),
+  client: filesIn("src/wire/client"),
+  transport: filesIn("src/wire/transport"),
+  backup: filesIn("src/memory/backup"),
   permissions: [...guards, "src/protocol/tools/profile.ts"],
 };
 /** Lines whose change no test needs to notice, with the reason. */

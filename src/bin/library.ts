@@ -1,9 +1,9 @@
 /** `import { connectClient } from "palace-devbox"`: the typed client for programs of others. */
-import { type Client, connectClient as connect } from "../client/client.ts";
+import { type Client, connectClient as connect } from "../wire/client/client.ts";
 import { loadConfig } from "../config/config.ts";
 
-export type { CallOptions, Client, ToolInfo } from "../client/client.ts";
-export { type ErrorCode, PalaceError } from "../protocol/errors.ts";
+export type { CallOptions, Client, ToolInfo } from "../wire/client/client.ts";
+export { type ErrorCode, PalaceError } from "../base/errors.ts";
 
 export type ConnectOptions = {
   /** Name under which the audit log keeps the writes of this program. */

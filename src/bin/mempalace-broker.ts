@@ -6,15 +6,15 @@ import { parseArgs } from "node:util";
 import { runBroker } from "../broker/life/lifecycle.ts";
 import { makesWay } from "../broker/life/lock.ts";
 import type { MinerCommand } from "../broker/mine/job.ts";
-import { hasBridge } from "../client/bridge.ts";
-import { findBroker } from "../client/discover.ts";
-import { clearStop, ensureBroker, foreignMount } from "../client/start.ts";
+import { hasBridge } from "../wire/client/bridge.ts";
+import { findBroker } from "../wire/client/discover.ts";
+import { clearStop, ensureBroker, foreignMount } from "../wire/client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { assertSettings } from "../config/settings.ts";
-import { armFault } from "../platform/fault.ts";
-import { leave } from "../platform/leave.ts";
-import { createLog } from "../platform/log.ts";
-import { useProxy } from "../platform/proxy.ts";
+import { armFault } from "../base/fault.ts";
+import { leave } from "../base/leave.ts";
+import { createLog } from "../base/log.ts";
+import { useProxy } from "../base/proxy.ts";
 import {
   askToMakeWay,
   dropStarting,
@@ -23,13 +23,13 @@ import {
   isWanted,
   setFailed,
   unwritable,
-} from "../platform/state-files.ts";
-import "../platform/node-version.ts";
-import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
+} from "../base/state-files.ts";
+import "../base/node-version.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
 import { START_TIMEOUT_MS } from "../protocol/limits.ts";
-import { executable } from "./executable.ts";
-import { logFile } from "./terminal/log-rotation.ts";
+import { executable } from "../cli/executable.ts";
+import { logFile } from "../cli/terminal/log-rotation.ts";
 
 /** Bounds the wait for a slow reader of its log, because the next broker waits for the lock meanwhile. */
 const READERS_MAX_MS = 1_000;

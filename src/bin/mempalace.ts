@@ -3,12 +3,12 @@
  * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes, through the
  * broker: it never opens the palace. A verb that this version lacks says so, and what to type instead.
  */
-import { leave } from "../platform/leave.ts";
-import "../platform/node-version.ts";
-import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
-import { ABSENT } from "./upstream/absent.ts";
-import { reportError, type Verb } from "./verb.ts";
+import { leave } from "../base/leave.ts";
+import "../base/node-version.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
+import { ABSENT } from "../cli/upstream/absent.ts";
+import { reportError, type Verb } from "../cli/verb.ts";
 
 /** The version that an unchanged skill or script may expect. */
 const UPSTREAM = "3.11.0";
@@ -17,26 +17,26 @@ const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
 const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> = {
-  init: ["Set up rooms from a folder's structure", async () => (await import("./upstream/init.ts")).verb],
-  mine: ["Mine files into the palace", async () => (await import("./upstream/mine.ts")).verb],
-  sweep: ["File every message of transcripts", async () => (await import("./upstream/sweep.ts")).verb],
-  split: ["Take files of several sessions apart", async () => (await import("./upstream/split.ts")).verb],
-  search: ["Find anything, exact words", async () => (await import("./upstream/search.ts")).verb],
-  status: ["Show what's been filed", async () => (await import("./upstream/status.ts")).verb],
-  compress: ["Summarise drawers in AAAK", async () => (await import("./upstream/compress.ts")).verb],
-  "wake-up": ["Show L0 + L1 wake-up context", async () => (await import("./upstream/wake-up.ts")).verb],
-  sync: ["Prune drawers whose sources are gone", async () => (await import("./upstream/sync.ts")).verb],
-  repair: ["Make the palace anew", async () => (await import("./upstream/repair.ts")).repair],
-  "repair-status": ["Compare rows and vectors", async () => (await import("./upstream/repair-status.ts")).verb],
-  migrate: ["Make a palace of an older version anew", async () => (await import("./upstream/repair.ts")).migrate],
-  hook: ["Do what a coding agent's hook asks for", async () => (await import("./upstream/hook.ts")).verb],
-  hallways: ["List names that occur together", async () => (await import("./upstream/hallways.ts")).verb],
-  daemon: ["Start, stop or look at the broker", async () => (await import("./upstream/daemon.ts")).verb],
-  logstream: ["Events of agents for each other", async () => (await import("./coordination/logstream.ts")).verb],
-  task: ["Create or run tasks of agents", async () => (await import("./coordination/task.ts")).verb],
-  artifact: ["Exact texts that agents hand over", async () => (await import("./coordination/artifact.ts")).verb],
-  instructions: ["Output skill instructions", async () => (await import("./upstream/instructions.ts")).verb],
-  mcp: ["Show how to register the MCP server", async () => (await import("./upstream/mcp.ts")).verb],
+  init: ["Set up rooms from a folder's structure", async () => (await import("../cli/upstream/init.ts")).verb],
+  mine: ["Mine files into the palace", async () => (await import("../cli/upstream/mine.ts")).verb],
+  sweep: ["File every message of transcripts", async () => (await import("../cli/upstream/sweep.ts")).verb],
+  split: ["Take files of several sessions apart", async () => (await import("../cli/upstream/split.ts")).verb],
+  search: ["Find anything, exact words", async () => (await import("../cli/upstream/search.ts")).verb],
+  status: ["Show what's been filed", async () => (await import("../cli/upstream/status.ts")).verb],
+  compress: ["Summarise drawers in AAAK", async () => (await import("../cli/upstream/compress.ts")).verb],
+  "wake-up": ["Show L0 + L1 wake-up context", async () => (await import("../cli/upstream/wake-up.ts")).verb],
+  sync: ["Prune drawers whose sources are gone", async () => (await import("../cli/upstream/sync.ts")).verb],
+  repair: ["Make the palace anew", async () => (await import("../cli/upstream/repair.ts")).repair],
+  "repair-status": ["Compare rows and vectors", async () => (await import("../cli/upstream/repair-status.ts")).verb],
+  migrate: ["Make a palace of an older version anew", async () => (await import("../cli/upstream/repair.ts")).migrate],
+  hook: ["Do what a coding agent's hook asks for", async () => (await import("../cli/upstream/hook.ts")).verb],
+  hallways: ["List names that occur together", async () => (await import("../cli/upstream/hallways.ts")).verb],
+  daemon: ["Start, stop or look at the broker", async () => (await import("../cli/upstream/daemon.ts")).verb],
+  logstream: ["Events of agents for each other", async () => (await import("../cli/coordination/logstream.ts")).verb],
+  task: ["Create or run tasks of agents", async () => (await import("../cli/coordination/task.ts")).verb],
+  artifact: ["Exact texts that agents hand over", async () => (await import("../cli/coordination/artifact.ts")).verb],
+  instructions: ["Output skill instructions", async () => (await import("../cli/upstream/instructions.ts")).verb],
+  mcp: ["Show how to register the MCP server", async () => (await import("../cli/upstream/mcp.ts")).verb],
 };
 
 // `mempalace search x | head` closes our stdout early: that is not a failure.

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /** `mp-shim` and `mempalace-mcp`: MCP over stdio. Unknown arguments are ignored, as upstream ignores them. */
 import { loadConfig } from "../config/config.ts";
-import "../platform/node-version.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import "../base/node-version.ts";
+import { PalaceError } from "../base/errors.ts";
 import { UNNAMED_AGENT } from "../protocol/spec.ts";
-import { runShim } from "../shim/shim.ts";
+import { runShim } from "../wire/shim.ts";
 
 const HELP = `usage: mempalace-mcp [--palace DIR]
 
@@ -23,7 +23,7 @@ else void run();
 
 // This import and those below are lazy: a shim must start fast.
 async function printVersion(): Promise<void> {
-  const { VERSION } = await import("../platform/version.ts");
+  const { VERSION } = await import("../base/version.ts");
   process.stdout.write(`palace-devbox ${VERSION}\n`);
 }
 
@@ -35,7 +35,7 @@ async function run(): Promise<void> {
       throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
     const config = loadConfig(process.env, { palace });
     if (palace !== undefined) {
-      const { assertPlace } = await import("./terminal/place.ts");
+      const { assertPlace } = await import("../cli/terminal/place.ts");
       assertPlace(config, "anew", (line) => process.stderr.write(`mp-shim: ${line}\n`));
     }
     runShim(config, config.agentName ?? UNNAMED_AGENT);

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 /** `palace VERB`: the command for everything. Only the file of the given verb is loaded. */
-import "../platform/node-version.ts";
-import { quoted } from "../platform/shell-word.ts";
-import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
-import { furtherHelp, overview } from "./commands/help.ts";
-import { findSub, loaderOf } from "./commands/load.ts";
-import { findSynonym, type Synonym, SYNONYMS } from "./commands/synonyms.ts";
-import { OLD_NAMES, WORDS } from "./commands/table.ts";
-import { nearestWord } from "./terminal/nearest.ts";
-import { spelled } from "./terminal/spelling.ts";
-import { hasFlag, reportError, runVerb, type Verb } from "./verb.ts";
+import "../base/node-version.ts";
+import { quoted } from "../base/shell-word.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
+import { furtherHelp, overview } from "../cli/commands/help.ts";
+import { findSub, loaderOf } from "../cli/commands/load.ts";
+import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
+import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
+import { nearestWord } from "../cli/terminal/nearest.ts";
+import { spelled } from "../cli/terminal/spelling.ts";
+import { hasFlag, reportError, runVerb, type Verb } from "../cli/verb.ts";
 
 const { common, name, rest } = splitArguments(process.argv.slice(2));
 if (common.at(-1) === "--palace") {

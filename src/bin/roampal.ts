@@ -3,11 +3,11 @@
  * `roampal VERB`: Roampal's command line (outcome-memory.md 9) on this memory. Each verb is one of `palace`, by the name and with the
  * options that Roampal has for it; one that has no place here says so, and what to type instead.
  */
-import "../platform/node-version.ts";
-import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
-import { ABSENT, asDeveloper, type Entry, VERBS } from "./upstream/roampal.ts";
-import { reportError, runVerb } from "./verb.ts";
+import "../base/node-version.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
+import { ABSENT, asDeveloper, type Entry, VERBS } from "../cli/upstream/roampal.ts";
+import { reportError, runVerb } from "../cli/verb.ts";
 
 const [name = "", ...given] = process.argv.slice(2);
 const { args: rest, env } = asDeveloper(name, given, process.env);

@@ -3,7 +3,7 @@
  * server (child/engine.ts). life/ knows nothing else of either. An engine begins to open when it is made; from then on
  * it answers, if only with the reason why it is not open.
  */
-import type { PalaceError } from "../protocol/errors.ts";
+import type { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
 import type { EngineReport, Health, RpcResponse, StatusReport } from "../protocol/spec.ts";
 import type { Peer } from "./peer.ts";

@@ -6,8 +6,8 @@
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
-import { canBePath } from "../platform/path-size.ts";
-import type { SourceFiles } from "../port/source.ts";
+import { canBePath } from "../base/path-size.ts";
+import type { SourceFiles } from "../memory/port/source.ts";
 import type { Peer } from "./peer.ts";
 
 export function seesAll({ door, role }: Peer): boolean {

@@ -1,6 +1,6 @@
 /** The peer at the other end of a connection, as the door identified it. The queue, the journal and the log see it. */
-import { isRecord } from "../platform/is-record.ts";
-import type { LogFields } from "../platform/log.ts";
+import { isRecord } from "../base/is-record.ts";
+import type { LogFields } from "../base/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { type DoorName, type Role, TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/spec.ts";
 import { MCP_VERSIONS, type McpVersion } from "../protocol/version.ts";

@@ -1,7 +1,7 @@
 /** Reads the settings of scheduled backups and the passphrase of all backups. Used by config.ts. */
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
 
 export type BackupConfig = Readonly<{

@@ -3,9 +3,9 @@
  * it, as a value. Called by bin, scripts and tests only.
  */
 import { readFileSync } from "node:fs";
-import { isInContainer } from "../platform/container.ts";
-import { LOG_LEVELS, type LogLevel } from "../platform/log.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { isInContainer } from "../base/container.ts";
+import { LOG_LEVELS, type LogLevel } from "../base/log.ts";
+import { PalaceError } from "../base/errors.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import { TOOL_PROFILES, type ToolProfile } from "../protocol/spec.ts";
 import { type AgentPlaces, agentPlaces } from "./agents.ts";
@@ -15,7 +15,7 @@ import { type Env, readVariable, type VariableName } from "./env.ts";
 import { type FilingSettings, readFiling } from "./filing.ts";
 import { OUTCOME_MODES } from "./harness.ts";
 import { handedOn, type Paths, resolvePaths } from "./paths.ts";
-import type { ProxySettings } from "../platform/proxy.ts";
+import type { ProxySettings } from "../base/proxy.ts";
 import { type SessionPlaces, sessionPlaces } from "./sessions.ts";
 import { type Doors, readDoors } from "./doors.ts";
 import type { Fault } from "./settings-file.ts";
@@ -114,7 +114,7 @@ const DAY_MS = 24 * 3_600_000;
 const AUDIT_DAYS = 90;
 const CHUNKS_MAX = 50_000;
 
-/** The modes of engine/text/redact.ts. */
+/** The modes of memory/text/redact.ts. */
 const REDACT = ["off", "recall", "strict"] as const;
 
 export type ConfigOptions = { palace?: string | undefined };

@@ -1,5 +1,5 @@
 /** Reads which TCP doors a broker opens besides its socket. Used by config.ts. */
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { type Env, readVariable } from "./env.ts";
 
 export type Doors = Readonly<{

@@ -1,6 +1,6 @@
 /** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. Called by config.ts. */
 import { resolve } from "node:path";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { type Env, readVariable } from "./env.ts";
 import type { Paths } from "./paths.ts";
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
 import { type Env, readVariable } from "./env.ts";
 import { namedPalace } from "./upstream-settings.ts";

@@ -1,6 +1,6 @@
 /** Merges the settings file into the environment, and says where each value comes from. Used by config.ts and the extensions. */
-import { withoutPassword } from "../protocol/without-password.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { withoutPassword } from "../base/without-password.ts";
+import { PalaceError } from "../base/errors.ts";
 import { type Env } from "./env.ts";
 import { type Fault, type FileSettings, namedByEnv, readSettingsFile, valueFault, withFile } from "./settings-file.ts";
 import { SETTING_KEYS, SETTINGS, type SettingKey, type TakesEffect, variableOf } from "./settings-table.ts";

@@ -1,6 +1,6 @@
 /** Reads MemPalace's own config.json, key by key; never writes it. Used by the files beside it. Source: palace.md 3.3. */
 import { join } from "node:path";
-import { readRegularFile } from "../platform/regular-file.ts";
+import { readRegularFile } from "../base/regular-file.ts";
 
 export type UpstreamFile = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import type { Env } from "../config/env.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 
 export type Place = Readonly<{
   /** The folder of docker-compose.yml, `.env` and `.env.devbox`. */

@@ -1,6 +1,6 @@
 /** Ends the stack. The containers go; memory and home stay, unless they are asked for by the project's name. */
 import { join } from "node:path";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
 import { boxesOf } from "./engine.ts";

@@ -8,7 +8,7 @@ import type { EventEmitter } from "node:events";
 import { promisify } from "node:util";
 import type Docker from "dockerode";
 import type { Env } from "../config/env.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import { noDocker } from "./compose.ts";
 
 export type Engine = Docker;

@@ -1,6 +1,6 @@
 /** Finds in the output of a failed compose what went wrong, and the command that helps. */
-import { quoted } from "../platform/shell-word.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { quoted } from "../base/shell-word.ts";
+import { PalaceError } from "../base/errors.ts";
 import { composeCommand, type Place } from "./compose.ts";
 
 /** Longest part of an error that is repeated to the user. */

@@ -8,8 +8,8 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Env } from "../config/env.ts";
-import { VERSION } from "../platform/version.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
 
 /** Files that a build needs of the package; the lock travels in dist/, because npm packs no package-lock.json. */
 const COPIED = [
@@ -17,7 +17,8 @@ const COPIED = [
   ...["agents.json", "agents.ts", "compose", "ports.yml", "main.ts", "seed.ts", "setup.ts"].map(
     (name) => `scripts/${name}`,
   ),
-  "src/protocol/errors.ts",
+  "src/base/errors.ts",
+  "src/base/without-password.ts",
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
 /** The keys of `.env.devbox` are in no image. */

@@ -5,9 +5,9 @@
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../platform/atomic-file.ts";
-import { isRecord } from "../platform/is-record.ts";
-import { unwritable } from "../platform/state-files.ts";
+import { writeFileAtomic } from "../base/atomic-file.ts";
+import { isRecord } from "../base/is-record.ts";
+import { unwritable } from "../base/state-files.ts";
 
 export type Note = Readonly<{
   /** Folders whose stack it is: one, or those that share it on purpose. */

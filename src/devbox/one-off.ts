@@ -6,7 +6,7 @@ import type { Readable, Writable } from "node:stream";
 import { PassThrough } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 import type { Engine } from "./engine.ts";
 
 export type Program = Readonly<{

@@ -4,8 +4,8 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { quoted } from "../platform/shell-word.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { quoted } from "../base/shell-word.ts";
+import { PalaceError } from "../base/errors.ts";
 import type { Note } from "./note.ts";
 
 export type Claims = Readonly<{

@@ -1,8 +1,8 @@
 /** Puts a copy back into the stack: the folder of `down --volumes` or of a recreate, or a backup file of `palace backup`. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { quoted } from "../platform/shell-word.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { quoted } from "../base/shell-word.ts";
+import { PalaceError } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { boxesOf } from "./engine.ts";
 import { composeFailed } from "./failure.ts";

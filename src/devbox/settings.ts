@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../platform/atomic-file.ts";
+import { writeFileAtomic } from "../base/atomic-file.ts";
 
 const MODE = 0o644;
 

@@ -19,7 +19,7 @@ import { assertOurs, real } from "./owner.ts";
 import { finishRecreate } from "./recreate/finish.ts";
 import { writeStackUser } from "./user.ts";
 import { type Chosen, chooseWorkspace, keepWorkspace } from "./workspace.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { PalaceError } from "../base/errors.ts";
 
 export type UpOptions = Place &
   Watch &

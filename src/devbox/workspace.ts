@@ -5,8 +5,8 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { quoted } from "../platform/shell-word.ts";
-import { PalaceError } from "../protocol/errors.ts";
+import { quoted } from "../base/shell-word.ts";
+import { PalaceError } from "../base/errors.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
 /** `isKept`: it is to be the workspace of every later `up`. */

@@ -4,7 +4,7 @@
  * behaviour. The prose is in this folder's README.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
-import type { WireErrorData } from "./errors.ts";
+import type { WireErrorData } from "../base/errors.ts";
 import type { ConversationPart, ExtractMode, MinedSource, Miner, SourceContent, SourcePart } from "./filing.ts";
 import type {
   AuditPage,

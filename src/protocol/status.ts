@@ -1,5 +1,5 @@
 /** The broker's reports about itself: `/health`, `palace.status`, `palace.health`. Shapes alone; spec.ts uses them. */
-import type { WireErrorData } from "./errors.ts";
+import type { WireErrorData } from "../base/errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { quoted } from "../../src/platform/shell-word.ts";
+import { quoted } from "../../src/base/shell-word.ts";
 
 /** Runs a script in the box. */
 export type Sh = (script: string) => Promise<{ stdout: string }>;

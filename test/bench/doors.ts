@@ -8,7 +8,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { Client as SshClient } from "ssh2";
-import { openStream } from "../../src/client/discover.ts";
+import { openStream } from "../../src/wire/client/discover.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";

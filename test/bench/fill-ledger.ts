@@ -3,12 +3,12 @@
  * benchmarks of size stand on, where embedding 200,000 texts would take hours. Several projects grow at the same time.
  */
 import { createHash } from "node:crypto";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { DIMENSIONS } from "../../src/index/vectors/scan-wasm.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import { moment } from "../../src/platform/boot.ts";
-import type { WriteCall } from "../../src/port/ledger.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { DIMENSIONS } from "../../src/memory/index/vectors/scan-wasm.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { moment } from "../../src/base/boot.ts";
+import type { WriteCall } from "../../src/memory/port/ledger.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const WINGS = 8;

@@ -1,9 +1,9 @@
 /** Bulk ingest: lexical drawers a second, and with the model against the bare embedder on the same batches. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
-import { openEmbedder } from "../../src/index/embedding/embedder.ts";
-import { findModel } from "../../src/index/embedding/model-files.ts";
+import type { Client } from "../../src/wire/client/client.ts";
+import { openEmbedder } from "../../src/memory/index/embedding/embedder.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
 import { atLeast, noModel, type Row } from "./measure.ts";

@@ -5,10 +5,10 @@
 import { createTestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { findModel } from "../../src/index/embedding/model-files.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import type { CarriedMemory } from "../../src/protocol/outcome.ts";
 import { CARRIED_MAX } from "../../src/protocol/limits.ts";
 import { Corpus } from "./corpus.ts";

@@ -2,7 +2,7 @@
  * Does learning cost anything where each question is asked but once or twice? LoCoMo's talks, a memory for each thing said, its questions
  * as turns: four memories are shown, and one that holds the evidence is scored `worked`. Run by learning.ts.
  */
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { type Conversation, readConversations } from "./locomo.ts";
 import { allEmbedded } from "./settled.ts";

@@ -3,7 +3,7 @@
  * seven templates, questions six wordings. A judge errs for a whole turn at once. In some worlds the truth changes halfway. Used by
  * learning.ts.
  */
-import type { Telling } from "../../src/port/outcome.ts";
+import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const ROUNDS = 10;

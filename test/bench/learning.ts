@@ -4,14 +4,14 @@
  * tells what came of each. Prints precision@4 over the rounds, of our turn (learning-turn.ts) beside plain likeness, a simple rule, and
  * Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared); without it this says so and fails.
  */
-import { exchangeText } from "../../src/engine/outcome/exchange.ts";
-import { newStanding } from "../../src/engine/outcome/memory.ts";
-import { afterOutcome } from "../../src/engine/outcome/outcome.ts";
-import { rank } from "../../src/engine/outcome/ranking.ts";
-import { openEmbedder } from "../../src/index/embedding/embedder.ts";
-import { findModel } from "../../src/index/embedding/model-files.ts";
-import type { Standing, Telling } from "../../src/port/outcome.ts";
-import type { Embedder } from "../../src/port/search.ts";
+import { exchangeText } from "../../src/learning/exchange.ts";
+import { newStanding } from "../../src/learning/memory.ts";
+import { afterOutcome } from "../../src/learning/outcome.ts";
+import { rank } from "../../src/learning/ranking.ts";
+import { openEmbedder } from "../../src/memory/index/embedding/embedder.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
+import type { Standing, Telling } from "../../src/memory/port/outcome.ts";
+import type { Embedder } from "../../src/memory/port/search.ts";
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { benchScale } from "./learning-scale.ts";
 import { benchTalks } from "./learning-talks.ts";
@@ -20,7 +20,7 @@ import { KINDS, makeWorld, play, type Setting, SHOWN, START_MS, type Strategy } 
 
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** The constants of engine/outcome/trust.ts were chosen on others. */
+/** The constants of learning/trust.ts were chosen on others. */
 const SEEDS = [1, 2, 3, 4, 5];
 const SETTINGS: readonly (Setting & { name: string })[] = [
   { name: "no outcome wrong", noise: 0, praise: 0, isChanging: false },

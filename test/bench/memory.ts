@@ -1,7 +1,7 @@
 /** The resident memory of a broker before a mass of adds, and a minute after it. Sixteen agents write and search meanwhile. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { findModel } from "../../src/index/embedding/model-files.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
 import { createTestPalace, realModelDir, type TestPalace } from "../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, type MempalaceVersion, python } from "../helpers/python-mempalace.ts";
 import { English } from "./english.ts";

@@ -6,9 +6,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { Client } from "../../src/client/client.ts";
-import { type LocalEmbedder, openEmbedder } from "../../src/index/embedding/embedder.ts";
-import { findModel } from "../../src/index/embedding/model-files.ts";
+import type { Client } from "../../src/wire/client/client.ts";
+import { type LocalEmbedder, openEmbedder } from "../../src/memory/index/embedding/embedder.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
 import { createTestPalace, realModelDir, type TestPalace } from "../helpers/palace.ts";
 import { type MempalaceVersion, runMempalace } from "../helpers/python-mempalace.ts";
 import { English } from "./english.ts";

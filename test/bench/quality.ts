@@ -8,10 +8,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
-import type { Client } from "../../src/client/client.ts";
-import { openEmbedder } from "../../src/index/embedding/embedder.ts";
-import { findModel } from "../../src/index/embedding/model-files.ts";
-import type { Embedder } from "../../src/port/search.ts";
+import type { Client } from "../../src/wire/client/client.ts";
+import { openEmbedder } from "../../src/memory/index/embedding/embedder.ts";
+import { findModel } from "../../src/memory/index/embedding/model-files.ts";
+import type { Embedder } from "../../src/memory/port/search.ts";
 import { createTestPalace, realModelDir, ROOT, type TestPalace } from "../helpers/palace.ts";
 import {
   average,

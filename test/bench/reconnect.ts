@@ -1,5 +1,5 @@
 /** From the death of a broker to the next answer in the same session: the shim starts another and asks again. */
-import { readBrokerFile } from "../../src/client/discover.ts";
+import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { median, ms, type Row } from "./measure.ts";
 

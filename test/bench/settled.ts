@@ -1,6 +1,6 @@
 /** Waiting for a broker that goes on by itself after it has answered: what is measured then is the call alone. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/wire/client/client.ts";
 
 /** Resolves when the model answers and nothing waits for its vector. */
 export async function allEmbedded(client: Client): Promise<void> {

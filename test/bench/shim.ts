@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { dial } from "../../src/transport/endpoint.ts";
-import { upgrade } from "../../src/transport/http-client.ts";
+import { dial } from "../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../src/wire/transport/http-client.ts";
 import { createTestPalace, ROOT } from "../helpers/palace.ts";
 import { atMost, median, ms, type Row, time, timeBoth } from "./measure.ts";
 

@@ -1,8 +1,8 @@
 /** The outbox and a real Chroma that dies and freezes under it: what the list says is what the palace holds in the end. */
 import { expect, test, vi } from "vitest";
-import { SILENT_LOG } from "../../src/platform/log.ts";
-import { createChromaDriver } from "../../src/public-palace/driver/chroma.ts";
-import { type OutboxStatus, startOutbox } from "../../src/public-palace/outbox.ts";
+import { SILENT_LOG } from "../../src/base/log.ts";
+import { createChromaDriver } from "../../src/mempalace/driver/chroma.ts";
+import { type OutboxStatus, startOutbox } from "../../src/mempalace/outbox.ts";
 import { chromaMissing, startChroma } from "../helpers/chroma-server.ts";
 import { MemoryOutboxSource } from "../helpers/memory-outbox.ts";
 import { seededRandom } from "../helpers/random.ts";

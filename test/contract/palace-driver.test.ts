@@ -1,19 +1,19 @@
 /**
- * The contract of PalaceDriver (src/port/public-palace.ts), held by every implementation. The Chroma half talks to a real server;
+ * The contract of PalaceDriver (src/memory/port/public-palace.ts), held by every implementation. The Chroma half talks to a real server;
  * where none can be started it is left out with its reason, and fails under CI.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { SILENT_LOG } from "../../src/platform/log.ts";
-import type { Metadata } from "../../src/port/drawer.ts";
-import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
-import { createChromaDriver } from "../../src/public-palace/driver/chroma.ts";
-import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
-import type { ChromaTimeouts } from "../../src/public-palace/driver/limits.ts";
-import { readChroma, readCollections } from "../../src/public-palace/format/chroma-file.ts";
-import { PalaceVectors, readRowsById } from "../../src/public-palace/format/palace-file.ts";
+import { SILENT_LOG } from "../../src/base/log.ts";
+import type { Metadata } from "../../src/memory/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
+import { createChromaDriver } from "../../src/mempalace/driver/chroma.ts";
+import { createFilesDriver } from "../../src/mempalace/driver/files.ts";
+import type { ChromaTimeouts } from "../../src/mempalace/driver/limits.ts";
+import { readChroma, readCollections } from "../../src/mempalace/format/chroma-file.ts";
+import { PalaceVectors, readRowsById } from "../../src/mempalace/format/palace-file.ts";
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
 import { MemoryDriver } from "../helpers/memory-driver.ts";
 

@@ -2,7 +2,7 @@
  * Calls that stand at the two ends of every run: what a palace says before it holds anything, and what would set the two
  * palaces apart for the rest of the run.
  */
-import { sha256Hex } from "../../src/engine/text/text.ts";
+import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
 import { PROJECT } from "./values.ts";

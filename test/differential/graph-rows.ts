@@ -1,5 +1,5 @@
 /** Rows of the graph's tools: facts, rooms, tunnels and hallways. Spread into ROWS of tool-rows.ts. */
-import { sha256Hex } from "../../src/engine/text/text.ts";
+import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { ToolRow, World } from "./calls.ts";
 import * as value from "./values.ts";
 

@@ -8,9 +8,9 @@ import { type AddressInfo, createServer, type ListenOptions, type Server, type S
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
-import { findBroker, openStream, readBrokerFile } from "../../src/client/discover.ts";
+import { findBroker, openStream, readBrokerFile } from "../../src/wire/client/discover.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
+import { PalaceError } from "../../src/base/errors.ts";
 import { PROTOCOL } from "../../src/protocol/version.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 import { fuzz } from "./harness.ts";

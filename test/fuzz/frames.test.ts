@@ -1,7 +1,7 @@
 /** Lines and JSON of the message stream, against a second, slower way to say what they mean. */
 import { expect } from "vitest";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
-import { decodeFrame, type Frame, FrameSplitter } from "../../src/transport/frame.ts";
+import { decodeFrame, type Frame, FrameSplitter } from "../../src/wire/transport/frame.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 

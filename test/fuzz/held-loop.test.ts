@@ -3,7 +3,7 @@
  * wait counts only where a call of the same kind makes it every time, beyond what as many words to no tool at all take to be read.
  */
 import { afterAll, beforeAll, expect } from "vitest";
-import { type Client, connectClient } from "../../src/client/client.ts";
+import { type Client, connectClient } from "../../src/wire/client/client.ts";
 import type { JsonObject } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import type { PropertySchema } from "../../src/protocol/tools/row.ts";

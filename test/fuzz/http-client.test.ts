@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
-import { findBroker } from "../../src/client/discover.ts";
-import { Link } from "../../src/client/link.ts";
+import { findBroker } from "../../src/wire/client/discover.ts";
+import { Link } from "../../src/wire/client/link.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
+import { PalaceError } from "../../src/base/errors.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
-import { dial, type Endpoint } from "../../src/transport/endpoint.ts";
-import { ask, get, upgrade } from "../../src/transport/http-client.ts";
+import { dial, type Endpoint } from "../../src/wire/transport/endpoint.ts";
+import { ask, get, upgrade } from "../../src/wire/transport/http-client.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { PickleError, readPickle } from "../../src/public-palace/format/pickle.ts";
-import { applyRecord, parseQueueRow, type QueueRow } from "../../src/public-palace/format/queue.ts";
-import { openSegment } from "../../src/public-palace/format/segment.ts";
+import { PickleError, readPickle } from "../../src/mempalace/format/pickle.ts";
+import { applyRecord, parseQueueRow, type QueueRow } from "../../src/mempalace/format/queue.ts";
+import { openSegment } from "../../src/mempalace/format/segment.ts";
 import { pickleOf, segmentFiles } from "../helpers/hnsw-segment.ts";
 import { type Chooser, object } from "./chooser.ts";
 import { fuzz } from "./harness.ts";

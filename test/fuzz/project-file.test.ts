@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { findIgnoreRule, rulesOf } from "../../src/feeder/doc-miner/ignore-chain.ts";
-import { readProject } from "../../src/feeder/doc-miner/project.ts";
-import { placeDocument } from "../../src/feeder/doc-miner/room.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
+import { findIgnoreRule, rulesOf } from "../../src/feeders/doc-miner/ignore-chain.ts";
+import { readProject } from "../../src/feeders/doc-miner/project.ts";
+import { placeDocument } from "../../src/feeders/doc-miner/room.ts";
+import { PalaceError } from "../../src/base/errors.ts";
 import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 

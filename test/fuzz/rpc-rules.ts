@@ -1,8 +1,8 @@
 /** What the answer to any JSON-RPC message must be like, said a second time and apart from the code that answers. */
-import { isErrorCode } from "../../src/protocol/errors.ts";
+import { isErrorCode } from "../../src/base/errors.ts";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
 import { REPLAYED_META, RPC } from "../../src/protocol/spec.ts";
-import { isDeeper } from "../../src/transport/frame.ts";
+import { isDeeper } from "../../src/wire/transport/frame.ts";
 
 export type Answer = {
   jsonrpc?: unknown;

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { deliver } from "../../src/client/delivery.ts";
-import { Spool } from "../../src/client/spool.ts";
+import { deliver } from "../../src/wire/client/delivery.ts";
+import { Spool } from "../../src/wire/client/spool.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
 import { findTool } from "../../src/protocol/tools/table.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/wire/client/client.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../helpers/palace.ts";
 import type { Chooser } from "./chooser.ts";

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openStream } from "../../src/client/discover.ts";
+import { openStream } from "../../src/wire/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
 import type { EngineReport } from "../../src/protocol/spec.ts";
 import { createTestPalace, ROOT, type TestPalace } from "./palace.ts";

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { PalaceRecord } from "../../src/port/public-palace.ts";
+import type { PalaceRecord } from "../../src/memory/port/public-palace.ts";
 
 const TABLES = `
 CREATE TABLE IF NOT EXISTS collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER, database_id TEXT);

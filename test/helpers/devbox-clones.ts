@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { execa } from "execa";
 import { ROOT } from "../../scripts/main.ts";
-import { quoted } from "../../src/platform/shell-word.ts";
+import { quoted } from "../../src/base/shell-word.ts";
 
 const SOURCES = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
 const BESIDE = "Dockerfile.base docker-compose.yml .dockerignore README.md CHANGELOG.md LICENSE volumes".split(" ");

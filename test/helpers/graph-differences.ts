@@ -1,6 +1,6 @@
-import type { RowName } from "../../src/ledger/graph-row.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
-import { type GraphPaths, GraphSide } from "../../src/public-palace/graph/side.ts";
+import type { RowName } from "../../src/memory/ledger/graph-row.ts";
+import { PalaceError } from "../../src/base/errors.ts";
+import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
 /**
  * Describes the differences between the ledger and upstream's graph files; empty when both hold the same. While

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Client } from "../../src/client/client.ts";
+import type { Client } from "../../src/wire/client/client.ts";
 
 /** Nobody is held longer beyond what reading the call takes, or, on a machine that is slow at that, than four readings. */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);

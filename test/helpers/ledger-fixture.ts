@@ -3,9 +3,9 @@
  * queue.
  */
 import Database from "better-sqlite3";
-import { quantize } from "../../src/platform/quantize.ts";
-import { SCHEMA } from "../../src/ledger/schema/schema.ts";
-import type { DrawerFilter } from "../../src/port/drawer.ts";
+import { quantize } from "../../src/base/quantize.ts";
+import { SCHEMA } from "../../src/memory/ledger/schema/schema.ts";
+import type { DrawerFilter } from "../../src/memory/port/drawer.ts";
 
 export type FixtureDrawer = {
   text: string;

@@ -1,5 +1,5 @@
 /** Every drawer that a palace lists, page by page, for the tests that count what is there. */
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
 
 const PAGE = 100;
 

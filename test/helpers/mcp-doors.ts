@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import type { Env } from "../../src/config/env.ts";
-import { dial } from "../../src/transport/endpoint.ts";
-import { upgrade } from "../../src/transport/http-client.ts";
+import { dial } from "../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../src/wire/transport/http-client.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type Message = { id?: number | string; method: string; params?: Record<string, unknown> };

@@ -2,10 +2,10 @@
  * A palace driver in memory, for tests of what calls the port. It holds the same contract as chroma.ts
  * (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses.
  */
-import type { PlaceFilter } from "../../src/port/drawer.ts";
-import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
-import { objectionTo } from "../../src/public-palace/driver/limits.ts";
+import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
+import { PalaceError } from "../../src/base/errors.ts";
+import { objectionTo } from "../../src/mempalace/driver/limits.ts";
 
 export type MemoryDriverOptions = { target?: string; recordsMax?: number };
 

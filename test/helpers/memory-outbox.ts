@@ -1,10 +1,10 @@
 /**
  * Test doubles for the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails on
- * demand. Imported by tests of src/public-palace/outbox.ts.
+ * demand. Imported by tests of src/mempalace/outbox.ts.
  */
-import type { PlaceFilter } from "../../src/port/drawer.ts";
-import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
-import type { OutboxClock } from "../../src/public-palace/outbox.ts";
+import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
+import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
+import type { OutboxClock } from "../../src/mempalace/outbox.ts";
 
 /** Holds the drawers' entries for the outbox, under the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {

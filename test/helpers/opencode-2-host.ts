@@ -2,7 +2,7 @@
  * A host made from opencode 2's published plugin types: it takes `id` and `setup` of a default export, runs the session hooks in the
  * order in which opencode does, and stores messages as its database has them. The real opencode 2 was not run.
  */
-import type { Context, SecondEvent, SessionHooks, StoredMessage } from "../../src/harness/opencode/generation-2.ts";
+import type { Context, SecondEvent, SessionHooks, StoredMessage } from "../../src/agents/opencode/generation-2.ts";
 
 type Callback = (event: never) => Promise<void>;
 type Session = { parentID?: string; messages: (StoredMessage & { text?: string })[] };

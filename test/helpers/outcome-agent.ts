@@ -1,7 +1,7 @@
 /** Agents and programs of memory that learns from outcomes, in tests: a palace with a model, the agent's tools, a client. */
 import { join } from "node:path";
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import { type Client, connectClient } from "../../src/client/client.ts";
+import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { type Client, connectClient } from "../../src/wire/client/client.ts";
 import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 

@@ -8,10 +8,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { builtFile } from "../../src/bin/executable.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import { connectClient, type Client } from "../../src/client/client.ts";
-import { findBroker } from "../../src/client/discover.ts";
+import { builtFile } from "../../src/cli/executable.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { connectClient, type Client } from "../../src/wire/client/client.ts";
+import { findBroker } from "../../src/wire/client/discover.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 

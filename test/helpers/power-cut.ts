@@ -22,7 +22,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Disk, exchangeDisk } from "../../src/platform/folders.ts";
+import { type Disk, exchangeDisk } from "../../src/base/folders.ts";
 import { seededRandom } from "./random.ts";
 
 /** States are looked at in memory: a real sync there would only cost time. */

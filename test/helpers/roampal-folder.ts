@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Metadata } from "../../src/port/drawer.ts";
-import { PalaceWriter } from "../../src/public-palace/driver/files/palace-writer.ts";
+import type { Metadata } from "../../src/memory/port/drawer.ts";
+import { PalaceWriter } from "../../src/mempalace/driver/files/palace-writer.ts";
 
 export type Filed = { id: string; text: string; metadata?: Metadata };
 

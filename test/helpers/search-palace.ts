@@ -5,15 +5,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hit } from "../../src/engine/search/closet-search.ts";
-import { searchTool } from "../../src/engine/search/search-tool.ts";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { openLexicalIndex } from "../../src/index/lexical/lexical-index.ts";
-import { openVectorIndex } from "../../src/index/vectors/vector-index.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import { type Clock, SYSTEM_CLOCK } from "../../src/platform/clock.ts";
-import type { Embedder, Reranker } from "../../src/port/search.ts";
+import type { Hit } from "../../src/memory/search/closet-search.ts";
+import { searchTool } from "../../src/memory/search/search-tool.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
+import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../src/base/clock.ts";
+import type { Embedder, Reranker } from "../../src/memory/port/search.ts";
 
 export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
 type Arguments = Record<string, unknown>;

@@ -5,10 +5,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
-import type { StdioMcp } from "../../src/bin/proof/stdio-mcp.ts";
-import { readBrokerFile } from "../../src/client/discover.ts";
+import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
-import { within } from "../../src/platform/within.ts";
+import { within } from "../../src/base/within.ts";
 import type { TestPalace } from "./palace.ts";
 
 const ROUND_MAX_MS = 120_000;

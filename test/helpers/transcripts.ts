@@ -8,7 +8,7 @@ import { seededRandom } from "./random.ts";
 export type Made = { name: string; text: string };
 
 const WORDS = (
-  "the broker writes palace_home and `readTranscript` because Postgres failed; we decided on src/feeder/read.ts instead of " +
+  "the broker writes palace_home and `readTranscript` because Postgres failed; we decided on src/feeders/read.ts instead of " +
   "LedgerTx.insertDrawers, see https://example.org/a?b=c;d — naïve café 日本語 🦊 e.g. 1.2.3 python code plan bug design fix HTTPServer _x_y_"
 ).split(" ");
 

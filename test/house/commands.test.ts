@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandPages } from "../../scripts/docs.ts";
-import { completionsFor, SHELLS } from "../../src/bin/commands/completions.ts";
-import { describeCommands, wordsFor } from "../../src/bin/commands/described.ts";
-import { LOADERS, SUB_LOADERS } from "../../src/bin/commands/load.ts";
-import { type Synonym, SYNONYMS } from "../../src/bin/commands/synonyms.ts";
-import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../../src/bin/commands/table.ts";
+import { completionsFor, SHELLS } from "../../src/cli/commands/completions.ts";
+import { describeCommands, wordsFor } from "../../src/cli/commands/described.ts";
+import { LOADERS, SUB_LOADERS } from "../../src/cli/commands/load.ts";
+import { type Synonym, SYNONYMS } from "../../src/cli/commands/synonyms.ts";
+import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../../src/cli/commands/table.ts";
 import { ROOT } from "./source-files.ts";
 
 const COLUMNS_MAX = 80;

@@ -14,7 +14,7 @@ const documented = Object.entries(VARIABLES)
   .filter(([, { group }]) => group !== "spelling")
   .map(([name]) => name);
 /** Entry points hand the whole environment to the configuration. */
-const MAY_SEE_ENV = ["src/bin/", "src/harness/pi/palace.ts", "src/harness/opencode/palace.ts"];
+const MAY_SEE_ENV = ["src/bin/", "src/cli/", "src/agents/pi/palace.ts", "src/agents/opencode/palace.ts"];
 
 test("docs/reference/settings.md is what scripts/docs.ts writes, so every key and variable is in it", () => {
   const page = readFileSync(join(ROOT, "docs/reference/settings.md"), "utf8");
@@ -40,7 +40,9 @@ test("nothing in src but the entry points touches the environment", () => {
 });
 
 test("an entry point passes the environment on and picks nothing from it", () => {
-  const picking = sourceFiles("src/bin").filter(({ text }) => /process\.env\s*(\.|\[)/.test(withoutComments(text)));
+  const picking = [...sourceFiles("src/bin"), ...sourceFiles("src/cli")].filter(({ text }) =>
+    /process\.env\s*(\.|\[)/.test(withoutComments(text)),
+  );
   expect(picking.map(({ path }) => path)).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pages } from "../../scripts/docs.ts";
-import { ERROR_CODES, EXIT_CODES, isErrorCode } from "../../src/protocol/errors.ts";
+import { ERROR_CODES, EXIT_CODES, isErrorCode } from "../../src/base/errors.ts";
 import { ROOT, sourceFiles } from "./source-files.ts";
 
 const codes = Object.keys(ERROR_CODES);

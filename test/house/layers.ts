@@ -3,97 +3,126 @@
  * lint rules for the editor; layers.test.ts reads the imports itself and holds the same table, dynamic imports included.
  */
 
-export type Layer = {
-  /** Folders of src it may import, besides itself. */
+/** A room: a wing of src, or a folder in it that has rules of its own. The longest path that fits a file is its room. */
+export type Room = {
+  /** Rooms it may import, besides itself. */
   mayImport: readonly string[];
-  /** Files of other folders it may import, although the folder as a whole is closed to it. */
+  /** Files of other rooms it may import, although the room as a whole is closed to it. */
   mayImportFiles: readonly string[];
   /** Node modules it may not touch. */
   closedNode: readonly string[];
 };
 
-const FOUNDATION = ["platform", "protocol"];
-const CLIENT_SIDE = ["client", "shim", "feeder", "harness", "install", "bridge", "transport"];
+const FOUNDATION = ["base", "protocol"];
 const NO_IO = ["node:fs", "node:fs/promises", "node:net", "node:http", "node:child_process", "node:process", "node:os"];
 
-export const LAYERS: Readonly<Record<string, Layer>> = {
-  protocol: layer([]),
-  platform: layer(["protocol"]),
-  config: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
-  // Shapes and contracts that engine, broker and the stores share; no behaviour.
-  port: layer(FOUNDATION, { closedNode: NO_IO }),
-  // What makes an acknowledgement true: the one SQLite file.
-  ledger: layer([...FOUNDATION, "port"], { closedNode: ["node:net"] }),
-  // What makes a search true: words, vectors, the model.
-  index: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
-  // One file of everything that cannot be made again, and a palace put back from it.
-  backup: layer([...FOUNDATION, "ledger"], { closedNode: ["node:net"] }),
-  // MemPalace's coordination log: one more file of its own, whose only keeper it is. Keys and refusals are as the ledger has them.
-  logstream: layer([...FOUNDATION, "port", "ledger"], { closedNode: ["node:net"] }),
-  // MemPalace's own files. Delete this folder and the memory is still whole.
-  "public-palace": layer([...FOUNDATION, "port", "ledger", "index"], { closedNode: ["node:net"] }),
-  // Palace rules only: whatever they need from outside comes in through the port.
-  engine: layer([...FOUNDATION, "port"], { closedNode: NO_IO }),
-  transport: layer(FOUNDATION),
-  broker: layer([...FOUNDATION, "engine", "port", "transport"], {
-    // A restore that was killed is finished before anything is opened.
-    mayImportFiles: ["backup/swap.ts"],
-  }),
+export const ROOMS: Readonly<Record<string, Room>> = {
+  base: room([]),
+  protocol: room(["base"]),
+  config: room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
+
+  "wire/transport": room(FOUNDATION),
   // What a call refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
-  client: layer([...FOUNDATION, "transport"], {
-    mayImportFiles: ["engine/drawer/drawer.ts", "engine/tools/arguments.ts", "engine/tools/apply.ts"],
+  "wire/client": room([...FOUNDATION, "wire/transport"], {
+    mayImportFiles: ["memory/drawer/drawer.ts", "broker/tools/apply.ts"],
   }),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
-  bridge: layer([...FOUNDATION, "client", "transport"]),
-  // `transport` for the line framing: stdio is one more byte stream.
-  shim: layer([...FOUNDATION, "client", "transport"]),
-  // Text as upstream's Python sees it: transcripts are cut into drawers before they are sent.
-  feeder: layer([...FOUNDATION, "client"], {
-    // What looks like a name to the engine does so to `init`.
+  "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
+  // The shim. `transport` is for the line framing: stdio is one more byte stream.
+  wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
+
+  // Shapes and contracts that the rules, the broker and the stores share; no behaviour.
+  "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
+  // What makes an acknowledgement true: the one SQLite file.
+  "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
+  // What makes a search true: words, vectors, the model.
+  "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
+  // One file of everything that cannot be made again, and a palace put back from it.
+  "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
+  // The rules of a palace: whatever they need from outside comes in through the ports.
+  memory: room([...FOUNDATION, "memory/port"], {
+    closedNode: NO_IO,
     mayImportFiles: [
-      "engine/text/text.ts",
-      "engine/closet/common-words.ts",
-      "engine/closet/name-words.ts",
-      "engine/closet/product-names.ts",
+      "learning/carried-graph.ts",
+      "learning/concepts.ts",
+      "learning/import-outcomes.ts",
+      "learning/question.ts",
+      "learning/ranking.ts",
+      "learning/store.ts",
     ],
-    closedNode: ["node:net", "node:http"],
   }),
+
   // Settings of other programs on this machine; nothing of a palace.
-  install: layer(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
+  "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
   // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
-  harness: layer([...FOUNDATION, "client"], {
+  agents: room([...FOUNDATION, "wire/client"], {
     mayImportFiles: ["config/env.ts", "config/harness.ts", "config/harness-env.ts"],
     closedNode: ["node:net", "node:http"],
   }),
-  // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
-  devbox: layer([...FOUNDATION, "backup"], { closedNode: ["node:net", "node:http"] }),
-  // Looks into a palace before adoption; reads and writes a Roampal's folder on the user's own machine; marks matching words
-  // by the rules of the index; compares a spooled exchange with memories.
-  bin: layer([...FOUNDATION, ...CLIENT_SIDE, "backup", "config", "broker", "devbox"], {
+
+  // MemPalace's coordination log: one more file of its own, whose only keeper it is. Keys and refusals are as the ledger has them.
+  "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
+  "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
+  "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
+  // MemPalace's own files. Delete this folder and the memory is still whole.
+  mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index"], { closedNode: ["node:net"] }),
+  // Text as MemPalace's Python sees it: transcripts are cut into drawers before they are sent.
+  feeders: room([...FOUNDATION, "wire/client"], {
+    // What looks like a name to the memory does so to `init`.
     mayImportFiles: [
-      "public-palace/adopt/survey.ts",
-      "public-palace/adopt/as-ledger.ts",
-      "public-palace/roampal/source.ts",
-      "public-palace/roampal/target.ts",
-      "engine/outcome/exchange.ts",
-      "index/lexical/query.ts",
-      "index/lexical/stem.ts",
-      "index/lexical/tokens.ts",
+      "memory/text/text.ts",
+      "memory/closet/common-words.ts",
+      "memory/closet/name-words.ts",
+      "memory/closet/product-names.ts",
     ],
+    closedNode: ["node:net", "node:http"],
   }),
+  // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
+  devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
+
+  // Reads and writes a Roampal's folder on the user's own machine.
+  "learning/roampal": room([...FOUNDATION, "memory/port", "memory/ledger", "mempalace"], { closedNode: ["node:net"] }),
+  learning: room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
+
+  broker: room(
+    [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
+    {
+      // A restore that was killed is finished before anything is opened.
+      mayImportFiles: ["memory/backup/swap.ts"],
+    },
+  ),
+
+  // Looks into a palace before adoption; marks matching words by the rules of the index; compares a spooled exchange with memories.
+  cli: room(
+    [
+      ...FOUNDATION,
+      ...["wire", "wire/client", "wire/bridge", "wire/transport", "agents", "agents/install", "feeders", "devbox"],
+      ...["memory/backup", "learning/roampal", "config", "broker"],
+    ],
+    {
+      mayImportFiles: [
+        "mempalace/adopt/survey.ts",
+        "mempalace/adopt/as-ledger.ts",
+        "learning/exchange.ts",
+        "memory/index/lexical/query.ts",
+        "memory/index/lexical/stem.ts",
+        "memory/index/lexical/tokens.ts",
+      ],
+    },
+  ),
+  // The executables: they hand process.env to the configuration and load one command.
+  bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };
 
-/** The rooms of `engine`, from above: a room imports those of later lines alone, and none beside it. */
-export const ENGINE_ROOMS: readonly (readonly string[])[] = [
-  ["tools"],
-  ["hygiene", "import", "search", "source", "events"],
-  ["outcome"],
+/** The rooms of `memory` with the rules of a palace, from above: a room imports those of later lines alone, and none beside it. */
+export const MEMORY_ROOMS: readonly (readonly string[])[] = [
+  ["hygiene", "import", "search", "source"],
   ["graph", "closet"],
   ["drawer"],
   ["text"],
 ];
 
-/** Where broker, engine and stores are wired together; nothing else of broker sees an implementation of a store. */
+/** Where broker, rules and stores are wired together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",
@@ -108,19 +137,29 @@ export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/logstream-thread.ts",
 ];
 export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = [
-  "ledger",
-  "logstream",
-  "index",
-  "public-palace",
-  "backup",
+  "memory/ledger",
+  "memory/index",
+  "memory/backup",
+  "mempalace",
+  "mempalace/logstream",
 ];
 
 /** Called by entry points alone; everybody else may import its types, which leave nothing behind at run time. */
 export const TYPES_FOR_ALL = "config";
 
-function layer(
+/** Returns the room of a file or folder, given by its path below src; undefined for what is in no room. */
+export function roomOf(path: string): string | undefined {
+  const parts = path.split("/");
+  for (let length = parts.length; length > 0; length--) {
+    const name = parts.slice(0, length).join("/");
+    if (Object.hasOwn(ROOMS, name)) return name;
+  }
+  return undefined;
+}
+
+function room(
   mayImport: readonly string[],
-  { mayImportFiles = [], closedNode = [] }: Partial<Omit<Layer, "mayImport">> = {},
-): Layer {
+  { mayImportFiles = [], closedNode = [] }: Partial<Omit<Room, "mayImport">> = {},
+): Room {
   return { mayImport, mayImportFiles, closedNode };
 }

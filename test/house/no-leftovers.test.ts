@@ -36,8 +36,8 @@ test("no debugger and no sleeping of a thread is left in src", () => {
   expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
 });
 
-test("everything is synced through platform/folders.ts, where a test can lose what was not", () => {
-  const others = sourceFiles("src").filter(({ path }) => path !== "src/platform/folders.ts");
+test("everything is synced through base/folders.ts, where a test can lose what was not", () => {
+  const others = sourceFiles("src").filter(({ path }) => path !== "src/base/folders.ts");
   expect(findings(others, /\bf(?:data)?sync(?:Sync)?\(|\b(?:handle|file|folder)\.(?:data)?sync\(/i)).toEqual([]);
 });
 

@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";
 
-const INJECTION = "src/engine/outcome/injection.ts";
-const outcome = sourceFiles("src/engine/outcome");
+const INJECTION = "src/learning/injection.ts";
+const outcome = sourceFiles("src/learning");
 /** Files that word the texts for an agent's prompt: `injection.ts`, and all that import a function of it. */
 const words = outcome.filter(
   (file) =>
@@ -68,7 +68,7 @@ function bypasses(file: SourceFile): string[] {
 }
 
 test("a value enters a prompt through quoted or plainId", () => {
-  expect(words.map(({ path }) => path)).toContain("src/engine/outcome/scoring-prompt.ts");
+  expect(words.map(({ path }) => path)).toContain("src/learning/scoring-prompt.ts");
   const all = words.flatMap(bypasses);
   expect(all.filter((one) => !known.has(one))).toEqual([]);
   expect([...known].filter((one) => !all.includes(one))).toEqual([]);
@@ -79,7 +79,7 @@ test("a value enters a prompt through quoted or plainId", () => {
 });
 
 test("a text of a hook ends in its fence", () => {
-  const texts = sourceFiles("src/harness").flatMap(({ path, text }) =>
+  const texts = sourceFiles("src/agents").flatMap(({ path, text }) =>
     [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
   );
   expect(texts).toHaveLength(2);

@@ -1,6 +1,6 @@
 /** Error codes and exit codes: what clients switch on and scripts test for. What a red pin means: README.md. */
 import { expect, test } from "vitest";
-import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/protocol/errors.ts";
+import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/base/errors.ts";
 import { RPC } from "../../src/protocol/spec.ts";
 
 test("the error codes are these", () => {

@@ -1,7 +1,7 @@
 /** Names that users and agents type: environment variables, executables, entry points of the package. See README.md. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { builtFile } from "../../src/bin/executable.ts";
+import { builtFile } from "../../src/cli/executable.ts";
 import { variableNames } from "../../src/config/env.ts";
 import { SETTINGS_FILE } from "../../src/config/settings-file.ts";
 import { SETTING_KEYS } from "../../src/config/settings-table.ts";

@@ -7,10 +7,10 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Link } from "../../src/client/link.ts";
+import { Link } from "../../src/wire/client/link.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { dial } from "../../src/transport/endpoint.ts";
-import { get } from "../../src/transport/http-client.ts";
+import { dial } from "../../src/wire/transport/endpoint.ts";
+import { get } from "../../src/wire/transport/http-client.ts";
 
 /** Something that listens in the broker's place, as long as `work` takes. */
 async function behind(

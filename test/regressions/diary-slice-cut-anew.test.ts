@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findLogical, textOf } from "../../src/engine/drawer/logical.ts";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { findLogical, textOf } from "../../src/memory/drawer/logical.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 
 test("an entry whose slice was cut anew is read whole and leaves nothing behind when it is deleted", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readDocument, surveyProject } from "../../src/feeder/doc-miner/source.ts";
+import { readDocument, surveyProject } from "../../src/feeders/doc-miner/source.ts";
 
 it("a document behind a folder that has become a link is not read", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "palace-swap-")));

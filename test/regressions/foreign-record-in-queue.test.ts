@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { SILENT_LOG } from "../../src/platform/log.ts";
-import type { PalaceDriver, PalaceRecord } from "../../src/port/public-palace.ts";
-import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
-import { type ChromaDatabase, readCollections } from "../../src/public-palace/format/chroma-file.ts";
-import { readMark, readRows } from "../../src/public-palace/format/palace-file.ts";
-import { OPERATION } from "../../src/public-palace/format/queue.ts";
+import { SILENT_LOG } from "../../src/base/log.ts";
+import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
+import { createFilesDriver } from "../../src/mempalace/driver/files.ts";
+import { type ChromaDatabase, readCollections } from "../../src/mempalace/format/chroma-file.ts";
+import { readMark, readRows } from "../../src/mempalace/format/palace-file.ts";
+import { OPERATION } from "../../src/mempalace/format/queue.ts";
 
 let palaceDir: string;
 let driver: PalaceDriver;

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { createLog } from "../../src/platform/log.ts";
-import type { PalaceRecord } from "../../src/port/public-palace.ts";
-import { createFilesDriver } from "../../src/public-palace/driver/files.ts";
-import { startOutbox } from "../../src/public-palace/outbox.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { PalaceRecord } from "../../src/memory/port/public-palace.ts";
+import { createFilesDriver } from "../../src/mempalace/driver/files.ts";
+import { startOutbox } from "../../src/mempalace/outbox.ts";
 import { MemoryOutboxSource, QuickClock } from "../helpers/memory-outbox.ts";
 
 const record = (id: string, width: number): PalaceRecord => ({

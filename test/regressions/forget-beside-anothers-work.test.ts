@@ -6,10 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createLog } from "../../src/platform/log.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
-import { createPalace } from "../../src/public-palace/driver/files/create.ts";
-import { startErasure } from "../../src/public-palace/erase/erasure.ts";
+import { createLog } from "../../src/base/log.ts";
+import { PalaceError } from "../../src/base/errors.ts";
+import { createPalace } from "../../src/mempalace/driver/files/create.ts";
+import { startErasure } from "../../src/mempalace/erase/erasure.ts";
 
 test("a palace that another process works on is left as it is, and erased when that has gone", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { erasePalace } from "../../src/public-palace/erase/palace-bytes.ts";
-import { openSegment } from "../../src/public-palace/format/segment.ts";
+import { erasePalace } from "../../src/mempalace/erase/palace-bytes.ts";
+import { openSegment } from "../../src/mempalace/format/segment.ts";
 import { ChromaPalace } from "../helpers/chroma-palace.ts";
 import { writeSegment } from "../helpers/hnsw-segment.ts";
 

@@ -3,7 +3,7 @@
  * an answer never reached its request. Found by the fuzzing of frames.
  */
 import { expect, test } from "vitest";
-import { FrameSplitter } from "../../src/transport/frame.ts";
+import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 
 test("a message is whole when its line end comes in a packet of its own", () => {
   const splitter = new FrameSplitter();

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { openForWriting } from "../../src/ledger/open.ts";
+import { openForWriting } from "../../src/memory/ledger/open.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ledger-"));
 const file = join(folder, "ledger.sqlite3");

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createPalace } from "../../src/public-palace/driver/files/create.ts";
-import { probePalace } from "../../src/public-palace/rebuild/migrate.ts";
+import { createPalace } from "../../src/mempalace/driver/files/create.ts";
+import { probePalace } from "../../src/mempalace/rebuild/migrate.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -6,10 +6,10 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openForWriting } from "../../src/ledger/open.ts";
-import { PalaceWriter } from "../../src/public-palace/driver/files/palace-writer.ts";
-import { chromaFile, DRAWERS } from "../../src/public-palace/format/chroma-file.ts";
-import { draftFolder, swapIn } from "../../src/public-palace/rebuild/swap.ts";
+import { openForWriting } from "../../src/memory/ledger/open.ts";
+import { PalaceWriter } from "../../src/mempalace/driver/files/palace-writer.ts";
+import { chromaFile, DRAWERS } from "../../src/mempalace/format/chroma-file.ts";
+import { draftFolder, swapIn } from "../../src/mempalace/rebuild/swap.ts";
 
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 

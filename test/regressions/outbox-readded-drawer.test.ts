@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import type { WriteCall } from "../../src/port/ledger.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
 it("a drawer deleted and added again is listed for the palace only with its vector", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));

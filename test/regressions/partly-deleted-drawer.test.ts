@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import type { WriteCall } from "../../src/port/ledger.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
 let count = 0;

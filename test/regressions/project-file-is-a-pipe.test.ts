@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readProject } from "../../src/feeder/doc-miner/project.ts";
+import { readProject } from "../../src/feeders/doc-miner/project.ts";
 import { ROOT } from "../helpers/palace.ts";
 
 let folder: string;
@@ -46,7 +46,7 @@ test("a folder and a large file are refused, what is not there is not", async ()
 
 test("a pipe is refused, nobody waits for its writer", () => {
   execFileSync("mkfifo", [join(folder, "project/mempalace.yaml")]);
-  const module = pathToFileURL(join(ROOT, "src/feeder/doc-miner/project.ts")).toString();
+  const module = pathToFileURL(join(ROOT, "src/feeders/doc-miner/project.ts")).toString();
   const program = `
     const { readProject } = await import("${module}");
     await readProject(${JSON.stringify(join(folder, "project"))}).catch((error) => console.log(error.message));`;

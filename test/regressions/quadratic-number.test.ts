@@ -1,6 +1,6 @@
 /** General extraction looked for "10x faster" from each digit of a long number: one transcript with a dump in it took hours. */
 import { expect, it } from "vitest";
-import { extractMemories } from "../../src/feeder/convo-miner/general.ts";
+import { extractMemories } from "../../src/feeders/convo-miner/general.ts";
 import { cpuTimeOf } from "../helpers/cpu-time.ts";
 
 it("a long number is read in linear time", () => {

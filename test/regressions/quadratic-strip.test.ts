@@ -1,7 +1,7 @@
 /** Trimming looked at every run of spaces inside a text, in quadratic time: one legal drawer stopped all writes for a minute. */
 import { expect, it } from "vitest";
-import { sanitizeQuery } from "../../src/engine/search/query-sanitizer.ts";
-import { strip } from "../../src/engine/text/text.ts";
+import { sanitizeQuery } from "../../src/memory/search/query-sanitizer.ts";
+import { strip } from "../../src/memory/text/text.ts";
 import { cpuTimeOf } from "../helpers/cpu-time.ts";
 
 it.each([

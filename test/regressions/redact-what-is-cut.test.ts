@@ -3,7 +3,7 @@
  * only looks like the beginning of one stays as it is.
  */
 import { describe, expect, test } from "vitest";
-import { redact } from "../../src/engine/text/redact.ts";
+import { redact } from "../../src/memory/text/redact.ts";
 
 const MIXED = "a1B2c3D4".repeat(16);
 const SECRETS: Readonly<Record<string, string>> = {

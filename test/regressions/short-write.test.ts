@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeFileAtomic } from "../../src/platform/atomic-file.ts";
+import { writeFileAtomic } from "../../src/base/atomic-file.ts";
 
 const why = process.getuid?.() === 0 && process.platform === "linux" ? undefined : "a small disk needs root on Linux";
 if (why !== undefined) console.log(`left out: short writes (${why})`);

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../src/protocol/limits.ts";
 
 let folder: string, writer: LedgerWriter;

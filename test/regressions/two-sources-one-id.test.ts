@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import type { Drawer } from "../../src/port/drawer.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import type { Drawer } from "../../src/memory/port/drawer.ts";
 
 it("two sources whose parts would have one id are both kept whole, and replaced each by itself", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ssh2 from "ssh2";
 import { expect, test } from "vitest";
-import { ensureKey } from "../../src/bridge/key.ts";
-import { keyFile } from "../../src/bridge/settings.ts";
+import { ensureKey } from "../../src/wire/bridge/key.ts";
+import { keyFile } from "../../src/wire/bridge/settings.ts";
 
 const PAIRS_MAX = 20_000;
 

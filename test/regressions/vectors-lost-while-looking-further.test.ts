@@ -1,6 +1,6 @@
 /** Of a search that looked behind copies, and lost its vectors on the way there, the good answer it had already was thrown away. */
 import { expect, test } from "vitest";
-import type { Clock } from "../../src/platform/clock.ts";
+import type { Clock } from "../../src/base/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";
 
 const TIDES = Array.from({ length: 26 }, (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at)}`);

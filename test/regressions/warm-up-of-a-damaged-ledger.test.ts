@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
-import { createLog } from "../../src/platform/log.ts";
+import { createLog } from "../../src/base/log.ts";
 
 test("what cannot be asked whether it is busy is not warmed up, and nothing else happens", async () => {
   const searches: string[] = [];

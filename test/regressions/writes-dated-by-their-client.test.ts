@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { previewUndo } from "../../src/engine/hygiene/hygiene.ts";
-import { applyWrite } from "../../src/engine/tools/apply.ts";
-import { SqliteLedgerReader } from "../../src/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import { moment } from "../../src/platform/boot.ts";
+import { previewUndo } from "../../src/memory/hygiene/hygiene.ts";
+import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { moment } from "../../src/base/boot.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,10 +1,10 @@
 /** A broker of the simulation: the real queue and the real ledger behind linked sockets; it dies when told, and comes again. */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
-import type { LedgerWriter } from "../../src/ledger/write/writer.ts";
-import type { WriteOutcome } from "../../src/port/ledger.ts";
-import { PalaceError } from "../../src/protocol/errors.ts";
+import type { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
+import { PalaceError } from "../../src/base/errors.ts";
 import { IDEMPOTENCY_META, RPC } from "../../src/protocol/spec.ts";
-import { FrameSplitter } from "../../src/transport/frame.ts";
+import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 import { type LinkedSocket, linkedPair, type Scheduler } from "./world.ts";
 
 type Request = {

@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../../src/platform/clock.ts";
+import type { Clock, Timer } from "../../src/base/clock.ts";
 
 type Event = { atMs: number; order: number; call: () => void; isOff: boolean };
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { quoted } from "../../src/platform/shell-word.ts";
+import { quoted } from "../../src/base/shell-word.ts";
 import { STEPS } from "../../src/devbox/recreate/job.ts";
 import { cloneTo, makeWorktree, type Ran, residentOf, runDevbox, runOnTerminal } from "../helpers/devbox-clones.ts";
 import { dockerName, sweepLeftovers } from "../helpers/docker-run.ts";

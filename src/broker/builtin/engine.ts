@@ -3,9 +3,9 @@
  * life/lifecycle.ts.
  */
 import type { Config } from "../../config/config.ts";
-import type { Log } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { within } from "../../base/within.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";

@@ -4,10 +4,10 @@
  * engine.
  */
 import { randomUUID } from "node:crypto";
-import { cut } from "../../platform/cut.ts";
-import { isRecord } from "../../platform/is-record.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { cut } from "../../base/cut.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
 import {
   IDEMPOTENCY_META,

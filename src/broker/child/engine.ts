@@ -3,10 +3,10 @@
  * palace.ts implements for the builtin engine.
  */
 import type { CommandConfig } from "../../config/engine.ts";
-import type { Log } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
-import { PalaceError } from "../../protocol/errors.ts";
-import { VERSION } from "../../platform/version.ts";
+import type { Log } from "../../base/log.ts";
+import { within } from "../../base/within.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { VERSION } from "../../base/version.ts";
 import { INSTRUCTIONS } from "../../protocol/introduction.ts";
 import { ENGINE_DEPTH_MAX } from "../../protocol/limits.ts";
 import { SERVER_NAME } from "../../protocol/version.ts";

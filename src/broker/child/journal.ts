@@ -6,7 +6,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Log } from "../../platform/log.ts";
+import type { Log } from "../../base/log.ts";
 
 const BUSY_MAX_MS = 2_000;
 

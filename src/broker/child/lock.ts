@@ -16,9 +16,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { tryFlock } from "../../platform/libc.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { tryFlock } from "../../base/libc.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 
 /** The child's descriptor of the lock file. */
 const LOCK_FD = 3;

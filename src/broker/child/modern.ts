@@ -2,7 +2,7 @@
  * A child as clients of MCP 2026-07-28 see it: the child itself speaks an older revision, and the broker says the rest. Pure; used
  * by dispatch.ts and engine.ts.
  */
-import { isRecord } from "../../platform/is-record.ts";
+import { isRecord } from "../../base/is-record.ts";
 import {
   type Capabilities,
   discovered,

@@ -3,7 +3,7 @@
  * bounded, and lost with the broker (docs/how-to/engine-command.md tells what that means).
  */
 import { createHash } from "node:crypto";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 
 const KEYS_MAX = 4096;
 const SIZE_MAX_BYTES = 32 * 1024 * 1024;

@@ -3,7 +3,7 @@
  * serves one at a time anyway. So a time-out begins when the child really begins, a crash leaves one call in doubt and
  * no more, and a waiting call can be cancelled or sent to the next child.
  */
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { RequestId } from "../../protocol/spec.ts";
 import { FairQueue } from "../palace/fair-queue.ts";

@@ -2,10 +2,10 @@
  * One child as an MCP server whose client is the broker: request ids, time-outs, the handshake. A session is one
  * generation: all its requests end with its process, and a late answer is dropped.
  */
-import { isRecord } from "../../platform/is-record.ts";
-import type { LogFields } from "../../platform/log.ts";
-import { VERSION } from "../../platform/version.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { LogFields } from "../../base/log.ts";
+import { VERSION } from "../../base/version.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_START_TIMEOUT_MS, FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";

@@ -5,8 +5,8 @@
  */
 import { join } from "node:path";
 import type { CommandConfig } from "../../config/engine.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { EngineReport } from "../../protocol/spec.ts";
 import { RpcFailure } from "../dispatch/answers.ts";
 import { rollBackJournals } from "./journal.ts";

@@ -1,10 +1,10 @@
 /**
  * Parts that every route table's answers share: failures, keys and times of calls, and their report in log and metrics.
  */
-import { cut } from "../../platform/cut.ts";
-import { isRecord } from "../../platform/is-record.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { cut } from "../../base/cut.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 import {
   IDEMPOTENCY_META,

@@ -1,7 +1,7 @@
 /** The arguments of a method's handler: the parts of the broker it works with, and the request. */
-import type { ReadContext } from "../../engine/tools/read-tools.ts";
-import type { RedactMode } from "../../engine/text/redact.ts";
-import type { Log } from "../../platform/log.ts";
+import type { ReadContext } from "../tools/read-tools.ts";
+import type { RedactMode } from "../../memory/text/redact.ts";
+import type { Log } from "../../base/log.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { Notify } from "../engine.ts";
 import type { MineJobs } from "../mine/jobs.ts";

@@ -4,12 +4,12 @@
  * modern-methods.ts, our own in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
-import { asTyped } from "../../engine/text/validate.ts";
-import { isWriteMethod } from "../../engine/tools/apply.ts";
-import { cut } from "../../platform/cut.ts";
-import { isRecord } from "../../platform/is-record.ts";
-import { VERSION } from "../../platform/version.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { asTyped } from "../../memory/text/validate.ts";
+import { isWriteMethod } from "../tools/apply.ts";
+import { cut } from "../../base/cut.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { VERSION } from "../../base/version.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";

@@ -2,8 +2,8 @@
  * The methods of MCP 2026-07-28, by name: `server/discover` in the place of the handshake, resources and prompts beside the tools.
  * Used by methods.ts, which has read the request's envelope.
  */
-import { cut } from "../../platform/cut.ts";
-import { isRecord } from "../../platform/is-record.ts";
+import { cut } from "../../base/cut.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { offer, OFFERED } from "../../protocol/offers.ts";
 import { rememberPrompt, wakeUpPrompt } from "../../protocol/prompts.ts";
 import { drawerIdIn, WAKE_UP_URI } from "../../protocol/resources.ts";

@@ -1,8 +1,8 @@
 /**
  * Decides which role a method or a tool needs: reader, agent or admin. Both route tables ask before anything is done.
  */
-import { isRecord } from "../../platform/is-record.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";
 import type { Peer } from "../peer.ts";

@@ -2,11 +2,11 @@
  * Prepares a write and puts it into the queue: what must be known before, who sends it, and when. Used by methods.ts.
  */
 import { randomUUID } from "node:crypto";
-import { isLogWrite } from "../../engine/events/log-tools.ts";
-import type { WriteMethod } from "../../engine/tools/apply.ts";
-import { needsFindings, prepareWrite } from "../../engine/tools/read-tools.ts";
-import { faultPoint } from "../../platform/fault.ts";
-import type { WriteCall } from "../../port/ledger.ts";
+import { isLogWrite } from "../../mempalace/events/log-tools.ts";
+import type { WriteMethod } from "../tools/apply.ts";
+import { needsFindings, prepareWrite } from "../tools/read-tools.ts";
+import { faultPoint } from "../../base/fault.ts";
+import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";

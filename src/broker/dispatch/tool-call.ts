@@ -2,11 +2,11 @@
  * `tools/call`: checks a tool of the table, runs it in the part that owns it, and answers as upstream does (palace.md
  * 2.3, 2.4).
  */
-import { redactAnswer } from "../../engine/text/redact.ts";
-import { checkArguments } from "../../engine/tools/arguments.ts";
-import { runReadTool } from "../../engine/tools/read-tools.ts";
-import { cut } from "../../platform/cut.ts";
-import { isRecord } from "../../platform/is-record.ts";
+import { redactAnswer } from "../../memory/text/redact.ts";
+import { checkArguments } from "../../protocol/tools/arguments.ts";
+import { runReadTool } from "../tools/read-tools.ts";
+import { cut } from "../../base/cut.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { REPLAYED_META, RPC } from "../../protocol/spec.ts";
 import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";

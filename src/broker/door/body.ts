@@ -1,8 +1,8 @@
 /** Reads the body of a request by the rules of a line on the stream: bounded in bytes and depth, UTF-8. Used by HTTP answers. */
 import type { IncomingMessage } from "node:http";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
-import { decodeFrame } from "../../transport/frame.ts";
+import { decodeFrame } from "../../wire/transport/frame.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { HeldBytes, Holder } from "./held.ts";
 

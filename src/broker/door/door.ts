@@ -5,8 +5,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
-import type { PeerCredentials } from "../../platform/libc.ts";
-import type { Log } from "../../platform/log.ts";
+import type { PeerCredentials } from "../../base/libc.ts";
+import type { Log } from "../../base/log.ts";
 import { agentName } from "../../protocol/agent-name.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../../protocol/proof.ts";
 import { AGENT_HEADER, MCP_VERSION_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";

@@ -1,5 +1,5 @@
 /** Refuses a door that other machines can reach as long as no token was given to anybody. Used by life/doors.ts. */
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { isLoopback, type TcpAddress } from "./listen.ts";
 
 /** `tokens`: how many there are. Errors: CONFIG_BAD_VALUE. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { threadFile } from "../../platform/thread.ts";
+import { threadFile } from "../../base/thread.ts";
 import type { TcpAddress } from "./listen.ts";
 
 export type HeldPort = {

@@ -2,7 +2,7 @@
  * Bounds the bytes that the broker keeps for connections that do not go on: requests that do not end, and answers that
  * are not read. All connections of all doors share each bound. Made by lifecycle.ts, used by stream.ts and body.ts.
  */
-import type { Log, LogFields } from "../../platform/log.ts";
+import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** A connection as the log names it. `cut` ends it and must not call back. */

@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { writeFileAtomic } from "../../platform/atomic-file.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
-import { VERSION } from "../../platform/version.ts";
+import { VERSION } from "../../base/version.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META, RPC, type RpcError } from "../../protocol/spec.ts";
 import { INSTRUCTIONS } from "../../protocol/introduction.ts";

@@ -3,7 +3,7 @@
  * the newest; a peer that was admitted has a share, so that it shuts nobody else out. Used by door.ts.
  */
 import type { Socket } from "node:net";
-import type { Log, LogFields } from "../../platform/log.ts";
+import type { Log, LogFields } from "../../base/log.ts";
 import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../../protocol/limits.ts";
 import { REFUSED_HEADER } from "../../protocol/spec.ts";
 import type { Refusal } from "./guard.ts";

@@ -3,8 +3,9 @@
  * does not read its answers is not read from, and is disconnected after a while, so that memory stays bounded.
  */
 import type { Socket } from "node:net";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError, tooLarge } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { tooLarge } from "../../protocol/oversize.ts";
 import {
   FRAME_SIZE_MAX_BYTES,
   PEER_IN_FLIGHT_MAX_BYTES,
@@ -14,7 +15,7 @@ import {
   PEER_UNREAD_MAX_BYTES,
 } from "../../protocol/limits.ts";
 import { type RequestId, RPC, type RpcNotification, type RpcResponse } from "../../protocol/spec.ts";
-import { decodeFrame, type Frame, FrameSplitter, idOfUnread } from "../../transport/frame.ts";
+import { decodeFrame, type Frame, FrameSplitter, idOfUnread } from "../../wire/transport/frame.ts";
 import type { Dispatch, Notify } from "../engine.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { Held, Holder } from "./held.ts";

@@ -5,10 +5,10 @@
  */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { writeFileAtomic } from "../../platform/atomic-file.ts";
-import { keepFolder } from "../../platform/folders.ts";
-import { tryFlock } from "../../platform/libc.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { keepFolder } from "../../base/folders.ts";
+import { tryFlock } from "../../base/libc.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { keysOf, makeToken, type TokenKeys } from "../../protocol/proof.ts";
 import { ROLES, type Role } from "../../protocol/spec.ts";
 

@@ -4,10 +4,10 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
-import { overwriteFile, replaceFile } from "../../platform/atomic-file.ts";
-import { bootId } from "../../platform/boot.ts";
-import { isDiskFull } from "../../platform/state-files.ts";
-import { VERSION } from "../../platform/version.ts";
+import { overwriteFile, replaceFile } from "../../base/atomic-file.ts";
+import { bootId } from "../../base/boot.ts";
+import { isDiskFull } from "../../base/state-files.ts";
+import { VERSION } from "../../base/version.ts";
 import type { BrokerFile, Door } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 

@@ -3,8 +3,8 @@
  * asked for. Opened by lifecycle.ts.
  */
 import type { Config } from "../../config/config.ts";
-import { peerCredentials } from "../../platform/libc.ts";
-import type { Log } from "../../platform/log.ts";
+import { peerCredentials } from "../../base/libc.ts";
+import type { Log } from "../../base/log.ts";
 import type { Door, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { API_PATHS, type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
 import { requireToken } from "../door/exposure.ts";

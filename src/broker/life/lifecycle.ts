@@ -4,12 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { finishRestore } from "../../backup/swap.ts";
+import { finishRestore } from "../../memory/backup/swap.ts";
 import type { Config } from "../../config/config.ts";
-import type { Log } from "../../platform/log.ts";
-import { recallEngine, rememberEngine, vanishedPalace } from "../../platform/state-files.ts";
-import { VERSION } from "../../platform/version.ts";
-import { within } from "../../platform/within.ts";
+import type { Log } from "../../base/log.ts";
+import { recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
+import { VERSION } from "../../base/version.ts";
+import { within } from "../../base/within.ts";
 import { type DoorName, type Health, INSTANCE_HEADER, type StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";

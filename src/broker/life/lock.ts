@@ -4,10 +4,10 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { keepFolder } from "../../platform/folders.ts";
-import { isDiskFull } from "../../platform/state-files.ts";
-import { tryFlock } from "../../platform/libc.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { keepFolder } from "../../base/folders.ts";
+import { isDiskFull } from "../../base/state-files.ts";
+import { tryFlock } from "../../base/libc.ts";
+import { PalaceError } from "../../base/errors.ts";
 
 export type LifetimeLock = {
   /** False once the file was removed or replaced: another broker could then lock the new one. */

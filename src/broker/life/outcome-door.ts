@@ -5,10 +5,10 @@
  * and looks again. Opened by doors.ts.
  */
 import { request } from "node:http";
-import { isRecord } from "../../platform/is-record.ts";
-import type { Log } from "../../platform/log.ts";
-import { parseJson } from "../../platform/parse-json.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { Log } from "../../base/log.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import type { OpenDoor } from "../door/door.ts";
 import { type HeldPort, holdPort } from "../door/held-port.ts";

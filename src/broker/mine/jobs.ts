@@ -3,7 +3,7 @@
  * for a long one, after a while with its progress; the same call again waits for the same mine. Called by the route
  * table.
  */
-import type { Log } from "../../platform/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
 import { finished, running } from "./answer.ts";
 import { Job, type MinerCommand } from "./job.ts";

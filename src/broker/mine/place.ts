@@ -1,7 +1,7 @@
 /** Decides whether a client may have a folder of this machine mined; the rule is that of file-access.ts. Used by jobs.ts. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { canBePath } from "../../platform/path-size.ts";
+import { canBePath } from "../../base/path-size.ts";
 import type { Peer } from "../peer.ts";
 import { isOpened, isReallyOpened, seesAll } from "../file-access.ts";
 import { type MineRequest, notFound, type Refusal, refusal } from "./request.ts";

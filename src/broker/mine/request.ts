@@ -2,8 +2,8 @@
  * Checks the arguments of the tool `mine` in upstream's order and with its words, and builds the miner's command line.
  * Pure. Used by jobs.ts. Source: upstream 3.11's tool_mine (upstream-latest.md 2.1).
  */
-import { pythonRepr } from "../../engine/text/python-repr.ts";
-import { asText } from "../../engine/text/validate.ts";
+import { pythonRepr } from "../../memory/text/python-repr.ts";
+import { asText } from "../../memory/text/validate.ts";
 
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };
 

@@ -3,8 +3,8 @@
  * door has. Loaded at the first such request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Profile } from "../../engine/outcome/apart.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { Profile } from "../../learning/apart.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
 import type { Route } from "../door/door.ts";

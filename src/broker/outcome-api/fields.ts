@@ -1,5 +1,5 @@
 /** Fields of the API's requests: their types and limits, and the error of a field that does not fit. Pure. */
-import { isRecord } from "../../platform/is-record.ts";
+import { isRecord } from "../../base/is-record.ts";
 
 /** `low`, `high`: of a number, of the characters of a text, of the entries of a list. Null counts as not given. */
 export type Field = Readonly<{

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Profile, profileKey } from "../../engine/outcome/apart.ts";
-import { isRecord } from "../../platform/is-record.ts";
-import { readRegularFile } from "../../platform/regular-file.ts";
+import { type Profile, profileKey } from "../../learning/apart.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { readRegularFile } from "../../base/regular-file.ts";
 import { Refused } from "./refused.ts";
 
 const DEFAULT = "default";

@@ -1,6 +1,6 @@
 /** Refusals of the API: a status, and `detail`, which says why. Also turns a failed call of ours into one. Pure. */
-import { isRecord } from "../../platform/is-record.ts";
-import { BAD_PARAMS_HINT, isErrorCode } from "../../protocol/errors.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { BAD_PARAMS_HINT, isErrorCode } from "../../base/errors.ts";
 import type { RpcError } from "../../protocol/spec.ts";
 import type { Wrong } from "./fields.ts";
 

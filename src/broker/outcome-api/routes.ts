@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
-import { keptSaid } from "../../engine/outcome/answer.ts";
+import { keptSaid } from "../../learning/answer.ts";
 import type { FactRequest, RecallRequest, ScoreRequest } from "../../protocol/outcome.ts";
 import type { Health, MethodName, Methods, StatusReport } from "../../protocol/spec.ts";
 import type { Field, Fields, Values } from "./fields.ts";

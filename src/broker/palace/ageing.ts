@@ -3,14 +3,14 @@
  * write of its own, which the journal has as any other. Started by palace.ts.
  */
 import { randomUUID } from "node:crypto";
-import { type Profile, profilesIn, readerOf } from "../../engine/outcome/apart.ts";
-import { AGED_MAX, type AgeRequest, dueMemories } from "../../engine/outcome/retention.ts";
-import { isTrueTime, tick, type TrueTime } from "../../engine/outcome/true-time.ts";
-import { moment } from "../../platform/boot.ts";
-import type { Log } from "../../platform/log.ts";
-import { parseJson } from "../../platform/parse-json.ts";
-import type { Thread } from "../../platform/thread.ts";
-import type { LedgerReader, WriteCall } from "../../port/ledger.ts";
+import { type Profile, profilesIn, readerOf } from "../../learning/apart.ts";
+import { AGED_MAX, type AgeRequest, dueMemories } from "../../learning/retention.ts";
+import { isTrueTime, tick, type TrueTime } from "../../learning/true-time.ts";
+import { moment } from "../../base/boot.ts";
+import type { Log } from "../../base/log.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import type { Thread } from "../../base/thread.ts";
+import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
 import type { WriteQueue } from "./write-queue.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 

@@ -6,16 +6,16 @@
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BackupMethods, BackupThreadData } from "../../backup/backup-thread.ts";
-import { noteSchedule, ownBackups, readList, type Schedule } from "../../backup/known-backups.ts";
-import { removeDrafts, STAGED_KEPT_MS } from "../../backup/make.ts";
-import { backupName } from "../../backup/name.ts";
+import type { BackupMethods, BackupThreadData } from "../../memory/backup/backup-thread.ts";
+import { noteSchedule, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
+import { removeDrafts, STAGED_KEPT_MS } from "../../memory/backup/make.ts";
+import { backupName } from "../../memory/backup/name.ts";
 import type { Config } from "../../config/config.ts";
-import type { Log } from "../../platform/log.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { startThread, type Thread, threadFile } from "../../base/thread.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
 import type { JobRequest, JsonObject } from "../../protocol/spec.ts";
-import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
+import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
 import type { Jobs, JobWork } from "./jobs.ts";
 
@@ -45,7 +45,7 @@ export function beginBackup(
         if (isCancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
       });
       const data: BackupThreadData = { fault: config.fault };
-      thread = await startThread<BackupMethods>(threadFile(import.meta.url, "../../backup/backup-thread"), data);
+      thread = await startThread<BackupMethods>(threadFile(import.meta.url, "../../memory/backup/backup-thread"), data);
       try {
         if (isCancelled) await thread.call("cancel");
         const report = await thread.call("make", { source, file, replace, passphrase, note });

@@ -3,14 +3,14 @@
  * public-palace.ts.
  */
 import type { Config } from "../../config/config.ts";
-import type { SqliteLedgerReader } from "../../ledger/read/reader.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { AdoptionReport } from "../../protocol/spec.ts";
-import { createChromaDriver } from "../../public-palace/driver/chroma.ts";
-import { createFilesDriver } from "../../public-palace/driver/files.ts";
-import { CLOSETS } from "../../public-palace/format/chroma-file.ts";
-import { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
+import { createChromaDriver } from "../../mempalace/driver/chroma.ts";
+import { createFilesDriver } from "../../mempalace/driver/files.ts";
+import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
+import { CountedDriver } from "../../mempalace/reconcile/counted-driver.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 /** Opens the driver of the drawers, or `beside` it that of the closets. */
 export function openDriver(

@@ -3,7 +3,7 @@
  * not block the broker's loop. Our own commits wake waits at once; while there are any, other processes' commits are
  * polled.
  */
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
 
 /** Other processes' commits are seen at most this late. */

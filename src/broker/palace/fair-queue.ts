@@ -3,7 +3,7 @@
  * thousand requests does not delay one with a single request. Both request queues use it: the ledger's write queue and
  * a child's.
  */
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 
 export type QueueBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };
 

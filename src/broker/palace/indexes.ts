@@ -3,15 +3,15 @@
  * palace.ts.
  */
 import type { Config } from "../../config/config.ts";
-import { Backlog } from "../../index/embedding/backlog.ts";
-import type { LocalEmbedder } from "../../index/embedding/embedder.ts";
-import { openLexicalIndex } from "../../index/lexical/lexical-index.ts";
-import { openVectorIndex } from "../../index/vectors/vector-index.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Changes } from "../../port/ledger.ts";
-import type { PalaceDriver } from "../../port/public-palace.ts";
-import type { LexicalIndex, VectorIndex } from "../../port/search.ts";
-import { driverVectorIndex } from "../../public-palace/driver/vector-index.ts";
+import { Backlog } from "../../memory/index/embedding/backlog.ts";
+import type { LocalEmbedder } from "../../memory/index/embedding/embedder.ts";
+import { openLexicalIndex } from "../../memory/index/lexical/lexical-index.ts";
+import { openVectorIndex } from "../../memory/index/vectors/vector-index.ts";
+import type { Log } from "../../base/log.ts";
+import type { Changes } from "../../memory/port/ledger.ts";
+import type { PalaceDriver } from "../../memory/port/public-palace.ts";
+import type { LexicalIndex, VectorIndex } from "../../memory/port/search.ts";
+import { driverVectorIndex } from "../../mempalace/driver/vector-index.ts";
 import type { OpenLedger } from "./ledger.ts";
 import { Model } from "./model.ts";
 import type { Wakes } from "./wakes.ts";

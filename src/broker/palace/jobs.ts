@@ -3,9 +3,9 @@
  * broker ends. The caller supplies the work. A killed broker forgets its job, which can be requested again.
  */
 import { randomUUID } from "node:crypto";
-import type { Log } from "../../platform/log.ts";
-import { within } from "../../platform/within.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { within } from "../../base/within.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
 
 export type JobProgress = { step: string; done: number; total: number };

@@ -3,12 +3,12 @@
  * else.
  */
 import type { Config } from "../../config/config.ts";
-import { translateError } from "../../ledger/open.ts";
-import { SqliteLedgerReader } from "../../ledger/read/reader.ts";
-import type { Log } from "../../platform/log.ts";
-import { rememberLedger } from "../../platform/state-files.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../ledger/history/undo-bounds.ts";
+import { translateError } from "../../memory/ledger/open.ts";
+import { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
+import type { Log } from "../../base/log.ts";
+import { rememberLedger } from "../../base/state-files.ts";
+import { startThread, type Thread, threadFile } from "../../base/thread.ts";
+import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../memory/ledger/history/undo-bounds.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
 export type OpenLedger = {

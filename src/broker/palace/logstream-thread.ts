@@ -3,18 +3,18 @@
  * logstream.ts starts it at the first use; others import only its types.
  */
 import { workerData } from "node:worker_threads";
-import type { EventLookup } from "../../engine/events/events.ts";
-import { applyToLog, type LogRead, logRefusal, lookInLog, readLog } from "../../engine/events/log-tools.ts";
-import { translateError } from "../../ledger/open.ts";
-import { HybridClock } from "../../logstream/clock.ts";
-import { LogFile, type LogPaths } from "../../logstream/log-file.ts";
-import { readPeers, readPublished } from "../../logstream/mesh-files.ts";
-import { LogRows } from "../../logstream/rows.ts";
-import { LogWriter } from "../../logstream/writer.ts";
-import { armFault } from "../../platform/fault.ts";
-import { serveThread } from "../../platform/thread.ts";
-import type { WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { ReplicaState } from "../../port/logstream.ts";
+import type { EventLookup } from "../../mempalace/events/events.ts";
+import { applyToLog, type LogRead, logRefusal, lookInLog, readLog } from "../../mempalace/events/log-tools.ts";
+import { translateError } from "../../memory/ledger/open.ts";
+import { HybridClock } from "../../mempalace/logstream/clock.ts";
+import { LogFile, type LogPaths } from "../../mempalace/logstream/log-file.ts";
+import { readPeers, readPublished } from "../../mempalace/logstream/mesh-files.ts";
+import { LogRows } from "../../mempalace/logstream/rows.ts";
+import { LogWriter } from "../../mempalace/logstream/writer.ts";
+import { armFault } from "../../base/fault.ts";
+import { serveThread } from "../../base/thread.ts";
+import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import type { ReplicaState } from "../../memory/port/logstream.ts";
 
 export type LogThreadData = { paths: LogPaths; serversDir: string; keptMs: number; fault: string | undefined };
 

@@ -3,15 +3,15 @@
  * and calls that wait for events. Nothing is started or created before the first use. Made by palace.ts.
  */
 import { arch, hostname, release, type } from "node:os";
-import { waited, waitTimeout } from "../../engine/events/events.ts";
-import type { LogRead } from "../../engine/events/log-tools.ts";
-import { type Machine, meshPeers } from "../../engine/events/mesh.ts";
-import { InvalidValue } from "../../engine/text/validate.ts";
-import type { LogPaths } from "../../logstream/log-file.ts";
-import type { Log } from "../../platform/log.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import { type Changes, type WriteOutcome, type WriteCall } from "../../port/ledger.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { waited, waitTimeout } from "../../mempalace/events/events.ts";
+import type { LogRead } from "../../mempalace/events/log-tools.ts";
+import { type Machine, meshPeers } from "../../mempalace/events/mesh.ts";
+import { InvalidValue } from "../../memory/text/validate.ts";
+import type { LogPaths } from "../../mempalace/logstream/log-file.ts";
+import type { Log } from "../../base/log.ts";
+import { startThread, type Thread, threadFile } from "../../base/thread.ts";
+import { type Changes, type WriteOutcome, type WriteCall } from "../../memory/port/ledger.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
 import { endIfGone } from "./write-path.ts";

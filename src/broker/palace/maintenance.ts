@@ -5,11 +5,11 @@
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
-import { faultPoint } from "../../platform/fault.ts";
-import { startThread, type Thread, threadFile } from "../../platform/thread.ts";
-import { BAD_PARAMS_HINT, PalaceError } from "../../protocol/errors.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { startThread, type Thread, threadFile } from "../../base/thread.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
 import type { JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";
-import type { RebuildMethods, RebuildThreadData } from "../../public-palace/rebuild/rebuild-thread.ts";
+import type { RebuildMethods, RebuildThreadData } from "../../mempalace/rebuild/rebuild-thread.ts";
 import type { Peer } from "../peer.ts";
 import { beginBackup, type BackupRequest, readBackupRequest } from "./backups.ts";
 import type { JobProgress, JobWork } from "./jobs.ts";
@@ -169,7 +169,7 @@ async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMeth
 
 function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   const data: RebuildThreadData = { fault: config.fault };
-  return startThread<RebuildMethods>(threadFile(import.meta.url, "../../public-palace/rebuild/rebuild-thread"), data);
+  return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
 /** Runs the work on a thread of its own. */

@@ -3,7 +3,7 @@
  * freed. Keeps V8's heap from growing far beyond what is in use. Started by palace.ts.
  */
 import { setFlagsFromString } from "node:v8";
-import type { Log } from "../../platform/log.ts";
+import type { Log } from "../../base/log.ts";
 
 export type MemoryOptions = {
   /** Frees what can be read again. */

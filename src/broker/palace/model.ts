@@ -5,12 +5,12 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
-import { downloadModel } from "../../index/embedding/download.ts";
-import { type LocalEmbedder, openEmbedder } from "../../index/embedding/embedder.ts";
-import { findModel, type ModelFiles, modelIn, rerankerFolder } from "../../index/embedding/model-files.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Reranker } from "../../port/search.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { downloadModel } from "../../memory/index/embedding/download.ts";
+import { type LocalEmbedder, openEmbedder } from "../../memory/index/embedding/embedder.ts";
+import { findModel, type ModelFiles, modelIn, rerankerFolder } from "../../memory/index/embedding/model-files.ts";
+import type { Log } from "../../base/log.ts";
+import type { Reranker } from "../../memory/port/search.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 
 export type ModelState = Pick<StatusReport["search"], "model" | "modelState" | "modelDetail">;

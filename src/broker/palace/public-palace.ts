@@ -4,19 +4,19 @@
  * adopts.
  */
 import type { Config } from "../../config/config.ts";
-import { invariant } from "../../platform/invariant.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Changes } from "../../port/ledger.ts";
-import type { PalaceError } from "../../protocol/errors.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Log } from "../../base/log.ts";
+import type { Changes } from "../../memory/port/ledger.ts";
+import type { PalaceError } from "../../base/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import { createAdopter } from "../../public-palace/adopt/adoption.ts";
-import { modelOf } from "../../public-palace/adopt/model-of.ts";
-import { ClosetKeeper } from "../../public-palace/closet-pump.ts";
-import { mayHold } from "../../public-palace/format/chroma-file.ts";
-import { type Outbox, startOutbox } from "../../public-palace/outbox.ts";
-import { type AdoptionWait, waitForAdoption } from "../../public-palace/reconcile/adoption-wait.ts";
-import type { CountedDriver } from "../../public-palace/reconcile/counted-driver.ts";
-import { startWatch, type Watch } from "../../public-palace/reconcile/reconciler.ts";
+import { createAdopter } from "../../mempalace/adopt/adoption.ts";
+import { modelOf } from "../../mempalace/adopt/model-of.ts";
+import { ClosetKeeper } from "../../mempalace/closet-pump.ts";
+import { mayHold } from "../../mempalace/format/chroma-file.ts";
+import { type Outbox, startOutbox } from "../../mempalace/outbox.ts";
+import { type AdoptionWait, waitForAdoption } from "../../mempalace/reconcile/adoption-wait.ts";
+import type { CountedDriver } from "../../mempalace/reconcile/counted-driver.ts";
+import { startWatch, type Watch } from "../../mempalace/reconcile/reconciler.ts";
 import { adoptionError, guessWriter, openDriver, writtenCollection } from "./driver.ts";
 import type { OpenIndexes } from "./indexes.ts";
 import type { OpenLedger } from "./ledger.ts";

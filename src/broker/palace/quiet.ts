@@ -1,5 +1,5 @@
 /** Runs deferrable work in the pauses between writes. Used by palace.ts. */
-import type { Log } from "../../platform/log.ts";
+import type { Log } from "../../base/log.ts";
 
 /** Maintenance waits for a pause of this length between writes, but not for ever. */
 const QUIET_MS = 500;

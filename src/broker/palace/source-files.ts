@@ -4,9 +4,9 @@
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { canBePath } from "../../platform/path-size.ts";
-import { StagedOriginals } from "../../platform/staging.ts";
-import type { SourceFiles } from "../../port/source.ts";
+import { canBePath } from "../../base/path-size.ts";
+import { StagedOriginals } from "../../base/staging.ts";
+import type { SourceFiles } from "../../memory/port/source.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 

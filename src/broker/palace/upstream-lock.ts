@@ -24,9 +24,9 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { tryFlock } from "../../platform/libc.ts";
-import type { Log } from "../../platform/log.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { tryFlock } from "../../base/libc.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { UpstreamLockStatus } from "../../protocol/spec.ts";
 
 export type UpstreamLockOptions = {

@@ -2,7 +2,7 @@
  * Runs searches that nobody asked for, when a broker has just started and is idle: the code of a search takes twice as
  * long until it has run some dozens of times, in four threads. Started by palace.ts.
  */
-import type { Log } from "../../platform/log.ts";
+import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {
   search: (query: string) => Promise<unknown>;

@@ -3,12 +3,12 @@
  * together by palace.ts; the engine owns a write's rules, the ledger its transaction.
  */
 import { existsSync } from "node:fs";
-import type { Log } from "../../platform/log.ts";
-import { goneError } from "../../platform/state-files.ts";
-import type { Thread } from "../../platform/thread.ts";
-import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { VectorIndex } from "../../port/search.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { goneError } from "../../base/state-files.ts";
+import type { Thread } from "../../base/thread.ts";
+import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import type { VectorIndex } from "../../memory/port/search.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { notCommitted, WriteQueue } from "./write-queue.ts";
 import type { Wakes } from "./wakes.ts";
 import type { WriterMethods } from "./writer-thread.ts";

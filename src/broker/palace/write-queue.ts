@@ -3,8 +3,8 @@
  * peer in turn, so that a feeder with a thousand documents does not delay an agent with one note. One group is
  * committed at a time; what arrives meanwhile forms the next.
  */
-import type { Changes, WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { PalaceError } from "../../protocol/errors.ts";
+import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import type { PalaceError } from "../../base/errors.ts";
 import {
   COMMIT_BATCH_MAX,
   QUEUE_DEPTH_MAX,

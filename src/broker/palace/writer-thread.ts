@@ -3,21 +3,21 @@
  * others import only its types.
  */
 import { workerData } from "node:worker_threads";
-import { previewForget, previewUndo, readUndo } from "../../engine/hygiene/hygiene.ts";
-import { previewImport } from "../../engine/import/merge.ts";
-import { applyWrite, type WriteSettings } from "../../engine/tools/apply.ts";
-import type { Retention } from "../../ledger/history/journal.ts";
-import type { GraphMerge } from "../../ledger/tables/graph-merge.ts";
-import type { ClosetWriter } from "../../ledger/write/closet-writer.ts";
-import type { LedgerSpace } from "../../ledger/write/eraser.ts";
-import type { OutboxList } from "../../ledger/write/outbox-list.ts";
-import { LedgerWriter } from "../../ledger/write/writer.ts";
-import { moment } from "../../platform/boot.ts";
-import { armFault } from "../../platform/fault.ts";
-import { serveThread } from "../../platform/thread.ts";
-import type { ForgetSelector } from "../../port/hygiene.ts";
-import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
-import type { AdoptionBatch } from "../../port/public-palace.ts";
+import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
+import { previewImport } from "../../memory/import/merge.ts";
+import { applyWrite, type WriteSettings } from "../tools/apply.ts";
+import type { Retention } from "../../memory/ledger/history/journal.ts";
+import type { GraphMerge } from "../../memory/ledger/tables/graph-merge.ts";
+import type { ClosetWriter } from "../../memory/ledger/write/closet-writer.ts";
+import type { LedgerSpace } from "../../memory/ledger/write/eraser.ts";
+import type { OutboxList } from "../../memory/ledger/write/outbox-list.ts";
+import { LedgerWriter } from "../../memory/ledger/write/writer.ts";
+import { moment } from "../../base/boot.ts";
+import { armFault } from "../../base/fault.ts";
+import { serveThread } from "../../base/thread.ts";
+import type { ForgetSelector } from "../../memory/port/hygiene.ts";
+import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import type { AdoptionBatch } from "../../memory/port/public-palace.ts";
 import type { ImportPart, MergeReport } from "../../protocol/import.ts";
 
 export type WriterData = {

@@ -4,9 +4,9 @@
  */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { faultPoint } from "../../platform/fault.ts";
-import { isRecord } from "../../platform/is-record.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, statfsSync } from "node:fs";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside } from "../one-off.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
 /** Programs that a person or an agent is in the middle of something with. */

@@ -4,7 +4,7 @@
  * either a new stack that passed verification, or the old images again.
  */
 import { join } from "node:path";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";
 import { composeFailed } from "../failure.ts";
 import type { Counts } from "../counts.ts";

@@ -4,7 +4,7 @@ import { boxesOf } from "../engine.ts";
 import { countsDiffer } from "../counts.ts";
 import { treeDiffers } from "../home-tree.ts";
 import { countStopped, homeTree, readTree, restoreHome, restorePalace, type Source } from "../snapshot.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { imagesOf, putImagesBack } from "./images.ts";
 import type { Job } from "./job.ts";
 import type { Room } from "./room.ts";

@@ -5,7 +5,7 @@ import { boxesOf } from "../engine.ts";
 import { treeDiffers } from "../home-tree.ts";
 import { askInside } from "../one-off.ts";
 import { homeTree, readTree } from "../snapshot.ts";
-import { PalaceError } from "../../protocol/errors.ts";
+import { PalaceError } from "../../base/errors.ts";
 import type { Job } from "./job.ts";
 import type { Room } from "./room.ts";
 

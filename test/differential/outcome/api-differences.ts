@@ -2,7 +2,7 @@
  * Where our HTTP API and our tools answer otherwise than the real Roampal, on purpose: one entry a reason. The differential test uses nothing
  * else to forgive a disagreement, and an entry that no step needed fails it.
  */
-import { asksNothing } from "../../../src/engine/outcome/asked.ts";
+import { asksNothing } from "../../../src/learning/asked.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import {

@@ -5,15 +5,15 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { spelledOut } from "../../../src/engine/outcome/acronyms.ts";
-import { concepts } from "../../../src/engine/outcome/concepts.ts";
-import { contextType } from "../../../src/engine/outcome/context-type.ts";
-import { solutionsOf } from "../../../src/engine/outcome/known-solutions.ts";
-import type { Collection } from "../../../src/engine/outcome/memory.ts";
-import { age } from "../../../src/engine/outcome/memory-object.ts";
-import { conceptNumber } from "../../../src/engine/outcome/question.ts";
-import { afterRouted, route, type Route } from "../../../src/engine/outcome/routing.ts";
-import type { Telling } from "../../../src/port/outcome.ts";
+import { spelledOut } from "../../../src/learning/acronyms.ts";
+import { concepts } from "../../../src/learning/concepts.ts";
+import { contextType } from "../../../src/learning/context-type.ts";
+import { solutionsOf } from "../../../src/learning/known-solutions.ts";
+import type { Collection } from "../../../src/learning/memory.ts";
+import { age } from "../../../src/learning/memory-object.ts";
+import { conceptNumber } from "../../../src/learning/question.ts";
+import { afterRouted, route, type Route } from "../../../src/learning/routing.ts";
+import type { Telling } from "../../../src/memory/port/outcome.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 import { seededRandom } from "../../helpers/random.ts";
 

@@ -4,13 +4,13 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { chunks } from "../../../src/engine/outcome/books.ts";
-import { type Collection, idIn, newStanding } from "../../../src/engine/outcome/memory.ts";
-import { afterOutcome } from "../../../src/engine/outcome/outcome.ts";
-import { fate } from "../../../src/engine/outcome/promotion.ts";
-import { rank } from "../../../src/engine/outcome/ranking.ts";
-import { wilson } from "../../../src/engine/outcome/wilson.ts";
-import type { Outcome } from "../../../src/port/outcome.ts";
+import { chunks } from "../../../src/learning/books.ts";
+import { type Collection, idIn, newStanding } from "../../../src/learning/memory.ts";
+import { afterOutcome } from "../../../src/learning/outcome.ts";
+import { fate } from "../../../src/learning/promotion.ts";
+import { rank } from "../../../src/learning/ranking.ts";
+import { wilson } from "../../../src/learning/wilson.ts";
+import type { Outcome } from "../../../src/memory/port/outcome.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeSettings } from "../../../src/bridge/settings.ts";
+import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /** Longest time of a command that finds no broker, beyond `STARTS_MAX` starts of one that needs none, ms. */

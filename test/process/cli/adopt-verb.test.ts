@@ -2,8 +2,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import { createFilesDriver } from "../../../src/public-palace/driver/files.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import { createFilesDriver } from "../../../src/mempalace/driver/files.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const ROWS = 120;

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { openStdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const SHIM = join(ROOT, "dist/bin/mp-shim.cjs");

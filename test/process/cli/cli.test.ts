@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { COMMANDS, WORDS } from "../../../src/bin/commands/table.ts";
+import { COMMANDS, WORDS } from "../../../src/cli/commands/table.ts";
 import { createTestPalace, processesWith, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkAgents } from "../../../src/bin/report/agents.ts";
-import { wiringParts } from "../../../src/bin/report/wiring.ts";
+import { checkAgents } from "../../../src/cli/report/agents.ts";
+import { wiringParts } from "../../../src/cli/report/wiring.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { install, uninstall, wiringOf } from "../../../src/install/install.ts";
+import { install, uninstall, wiringOf } from "../../../src/agents/install/install.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const CLAUDE = '{\n  "numStartups":   3\n}\n';

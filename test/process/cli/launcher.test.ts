@@ -75,7 +75,7 @@ function makeClone(): string {
     writeFileSync(join(clone, name), "{}");
   writeFileSync(join(clone, "node_modules/.palace-lock"), execFileSync("cksum", { input: "{}" }));
   writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
-  for (const name of ["src/bin/mp-shim.ts", "src/shim/shim.ts"]) writeFileSync(join(clone, name), "");
+  for (const name of ["src/bin/mp-shim.ts", "src/wire/shim.ts"]) writeFileSync(join(clone, name), "");
   writeFileSync(join(clone, "dist/bin/mp-shim.cjs"), "console.log(`built ${process.execPath} ${process.pid}`);");
   setAge(join(clone, "dist/bin"), -60);
   return clone;
@@ -110,7 +110,7 @@ test("scripts/palace shim runs what is built, and the sources where that is miss
       writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
       setAge(join(clone, "src/bin"), -120);
     },
-    (clone) => setAge(join(clone, "src/shim/shim.ts"), -120),
+    (clone) => setAge(join(clone, "src/wire/shim.ts"), -120),
     (clone) => setAge(join(clone, "tsconfig.json"), -120),
     (clone) => rmSync(join(clone, "dist"), { recursive: true }),
   ];
@@ -173,7 +173,7 @@ test.each(["palace", "mempalace", "roampal"])(
     writeFileSync(join(clone, `dist/bin/${name}.js`), "console.log(`built ${process.argv[2]}`);");
     setAge(join(clone, "dist/bin"), -60);
     expect(await start()).toBe("built status");
-    setAge(join(clone, "src/shim/shim.ts"), -120);
+    setAge(join(clone, "src/wire/shim.ts"), -120);
     expect(await start()).toBe("sources status");
   },
 );

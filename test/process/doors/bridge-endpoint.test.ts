@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { pair } from "../../helpers/bridge-pair.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { sshdMissing } from "../../helpers/sshd.ts";

@@ -1,10 +1,10 @@
 /** A door has room for who proves a token, however many connections prove nothing, and for others beside one greedy peer. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { PEER_CONNECTIONS_MAX } from "../../../src/protocol/limits.ts";
-import { dial } from "../../../src/transport/endpoint.ts";
-import { upgrade } from "../../../src/transport/http-client.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 

@@ -8,9 +8,9 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import { dial } from "../../../src/transport/endpoint.ts";
-import { upgrade } from "../../../src/transport/http-client.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const MIB = 1024 * 1024;

@@ -4,8 +4,8 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
-import { dial } from "../../../src/transport/endpoint.ts";
-import { upgrade } from "../../../src/transport/http-client.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /** An upgraded stream that is spoken to in raw bytes. */

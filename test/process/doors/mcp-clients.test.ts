@@ -19,9 +19,9 @@ import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
-import { dial } from "../../../src/transport/endpoint.ts";
-import { FrameSplitter } from "../../../src/transport/frame.ts";
-import { upgrade } from "../../../src/transport/http-client.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
+import { FrameSplitter } from "../../../src/wire/transport/frame.ts";
+import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const INSPECTOR_VERSION = "2.12.0";

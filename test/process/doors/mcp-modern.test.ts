@@ -4,7 +4,7 @@
  * mcp-structured.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { VERSION } from "../../../src/platform/version.ts";
+import { VERSION } from "../../../src/base/version.ts";
 import { INSTRUCTIONS } from "../../../src/protocol/introduction.ts";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { callOf, createSmallPalace } from "../../helpers/child-engine.ts";

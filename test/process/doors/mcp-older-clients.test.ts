@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
-import { VERSION } from "../../../src/platform/version.ts";
+import { VERSION } from "../../../src/base/version.ts";
 import { DOOR_NAMES, type DoorName, DOORS, type Message, messageIn } from "../../helpers/mcp-doors.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 

@@ -17,7 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { MineReport } from "../../../src/feeder/convo-miner/run.ts";
+import type { MineReport } from "../../../src/feeders/convo-miner/run.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { chooserOf, claudeCodeLines, transcriptFiles } from "../../helpers/transcripts.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { FeedReport } from "../../../src/feeder/doc-miner/run.ts";
+import type { FeedReport } from "../../../src/feeders/doc-miner/run.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const PARAGRAPH = "The broker is the only process that writes the palace; everybody else asks it through a door. ";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { ourRows } from "../../helpers/mined-rows.ts";

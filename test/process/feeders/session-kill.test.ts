@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { ourRows } from "../../helpers/mined-rows.ts";
 import { assistant, createOpencodeDatabase, fillOpencode, said, user } from "../../helpers/opencode-database.ts";

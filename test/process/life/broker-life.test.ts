@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { findBroker } from "../../../src/client/discover.ts";
-import { ensureBroker } from "../../../src/client/start.ts";
-import { stopBroker } from "../../../src/client/stop.ts";
+import { findBroker } from "../../../src/wire/client/discover.ts";
+import { ensureBroker } from "../../../src/wire/client/start.ts";
+import { stopBroker } from "../../../src/wire/client/stop.ts";
 import type { BrokerFile } from "../../../src/protocol/spec.ts";
 import { createTestPalace, exitOf, processesWith } from "../../helpers/palace.ts";
 

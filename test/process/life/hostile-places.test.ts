@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } fro
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const note = { wing: "hostile", room: "place", content: "filed in a hostile place" };

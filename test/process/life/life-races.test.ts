@@ -1,7 +1,7 @@
 /** What happens at the same time in a broker's life: idle exits, stops, starts and replacements, with clients in the middle. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, processesWith, type TestPalace } from "../../helpers/palace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { assertWhole } from "../../helpers/storm.ts";

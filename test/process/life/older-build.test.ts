@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { findBroker, readBrokerFile } from "../../../src/client/discover.ts";
-import { SCHEMA_VERSION } from "../../../src/ledger/schema/schema.ts";
+import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { findBroker, readBrokerFile } from "../../../src/wire/client/discover.ts";
+import { SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
 import { installOlderBuild, OLDER_SCHEMA } from "../../helpers/older-build.ts";
 import { openFilesMissing, watchOpenFiles } from "../../helpers/open-files.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";

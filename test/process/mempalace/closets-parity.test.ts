@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { buildClosets, type ClosetSource } from "../../../src/engine/closet/closets.ts";
-import { knownNames, nameTags } from "../../../src/engine/closet/name-words.ts";
-import { head } from "../../../src/engine/text/text.ts";
-import type { Metadata } from "../../../src/port/drawer.ts";
+import { buildClosets, type ClosetSource } from "../../../src/memory/closet/closets.ts";
+import { knownNames, nameTags } from "../../../src/memory/closet/name-words.ts";
+import { head } from "../../../src/memory/text/text.ts";
+import type { Metadata } from "../../../src/memory/port/drawer.ts";
 import { mempalaceMissing, MEMPALACE_VERSIONS, type MempalaceVersion, python } from "../../helpers/python-mempalace.ts";
 import { seededRandom } from "../../helpers/random.ts";
 

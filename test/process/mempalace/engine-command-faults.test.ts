@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { callOf, createSmallPalace, isAlive, openRaw, reportOf } from "../../helpers/child-engine.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { callOf, createSmallPalace, isAlive, openRaw } from "../../helpers/child-engine.ts";
 import { freePort } from "../../helpers/free-port.ts";

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { type Client, connectClient } from "../../../src/client/client.ts";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { openStdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { type Client, connectClient } from "../../../src/wire/client/client.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { isAlive, reportOf } from "../../helpers/child-engine.ts";
 import { createTestPalace, processesWith, type TestPalace } from "../../helpers/palace.ts";
 import {

@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { isGenericName } from "../../../src/engine/graph/generic-names.ts";
-import { canonicalSpellings } from "../../../src/engine/graph/spellings.ts";
+import { isGenericName } from "../../../src/memory/graph/generic-names.ts";
+import { canonicalSpellings } from "../../../src/memory/graph/spellings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mempalace.ts";
 import { chooserOf, prose } from "../../helpers/transcripts.ts";

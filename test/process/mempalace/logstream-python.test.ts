@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
 import type { Json, JsonObject } from "../../../src/protocol/spec.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";

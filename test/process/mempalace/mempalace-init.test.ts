@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, test } from "vitest";
-import { discoverEntities } from "../../../src/feeder/setup/discover.ts";
-import { detectOrigin } from "../../../src/feeder/setup/origin.ts";
+import { discoverEntities } from "../../../src/feeders/setup/discover.ts";
+import { detectOrigin } from "../../../src/feeders/setup/origin.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing, runMempalace } from "../../helpers/python-mempalace.ts";
 import { seededRandom } from "../../helpers/random.ts";

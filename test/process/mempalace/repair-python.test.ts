@@ -7,7 +7,7 @@ import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
+import { readChroma, readCollections } from "../../../src/mempalace/format/chroma-file.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, type ChromaRow, dumpChroma } from "../../helpers/python-chroma.ts";
 import {

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
+import { readChroma, readCollections } from "../../../src/mempalace/format/chroma-file.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { cachedPalace, type ChromaRow, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
 import {

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import { RoampalFolder } from "../../../src/public-palace/roampal/source.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
+import { RoampalFolder } from "../../../src/learning/roampal/source.ts";
 import { clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
 import type { TestPalace } from "../../helpers/palace.ts";
 import { createRoampalData } from "../../helpers/roampal-folder.ts";

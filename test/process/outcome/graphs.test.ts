@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX } from "../../../src/protocol/limits.ts";
 import { filesHolding } from "../../helpers/bytes.ts";

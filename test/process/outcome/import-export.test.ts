@@ -15,7 +15,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { CarriedMemory } from "../../../src/protocol/outcome.ts";
-import { RoampalFolder } from "../../../src/public-palace/roampal/source.ts";
+import { RoampalFolder } from "../../../src/learning/roampal/source.ts";
 import { createRoampalData, type RoampalData } from "../../helpers/roampal-folder.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { listDrawers } from "../../helpers/list-drawers.ts";

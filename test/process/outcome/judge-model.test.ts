@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
 import type { MemoryTold } from "../../../src/protocol/outcome.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import type { Env } from "../../../src/config/env.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { clientOf } from "../../helpers/outcome-agent.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
-import { Spool } from "../../../src/client/spool.ts";
+import { Spool } from "../../../src/wire/client/spool.ts";
 
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;

@@ -1,7 +1,7 @@
 /** One memory, not two: what came of a drawer counts in every search, and a fact that is over in the order of memories. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 

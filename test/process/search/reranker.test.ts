@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel, writeTinyReranker } from "../../helpers/tiny-model.ts";
 

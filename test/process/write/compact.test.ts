@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { openForWriting } from "../../../src/ledger/open.ts";
+import { openForWriting } from "../../../src/memory/ledger/open.ts";
 import { createTestPalace, exitOf } from "../../helpers/palace.ts";
 
 const DRAWERS = 40;

@@ -3,8 +3,8 @@
  * there once, and the files agree with the ledger again.
  */
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
-import { clearStopped } from "../../../src/platform/state-files.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
+import { clearStopped } from "../../../src/base/state-files.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 

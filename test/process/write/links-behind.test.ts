@@ -5,11 +5,11 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { placeOf } from "../../../src/bin/feeding/feeding.ts";
-import { feedDocuments } from "../../../src/feeder/doc-miner/feed.ts";
-import { PROJECTS } from "../../../src/feeder/doc-miner/front.ts";
-import type { FeedReport } from "../../../src/feeder/doc-miner/run.ts";
-import type { Caller } from "../../../src/feeder/send.ts";
+import { placeOf } from "../../../src/cli/feeding/feeding.ts";
+import { feedDocuments } from "../../../src/feeders/doc-miner/feed.ts";
+import { PROJECTS } from "../../../src/feeders/doc-miner/front.ts";
+import type { FeedReport } from "../../../src/feeders/doc-miner/run.ts";
+import type { Caller } from "../../../src/feeders/send.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const SAID = "Alice and Bob talked. Alice asked Bob why the broker writes, and Bob told Alice what ChatStore does.";

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
+import type { Client } from "../../../src/wire/client/client.ts";
 import type { Json, JsonObject } from "../../../src/protocol/spec.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 

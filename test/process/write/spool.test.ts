@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
-import { Spool } from "../../../src/client/spool.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
+import { Spool } from "../../../src/wire/client/spool.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 

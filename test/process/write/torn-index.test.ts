@@ -1,13 +1,13 @@
 /**
  * Whatever of an index a crash or a disk has left half, the palace that it belongs to gets every vector back from the ledger's
  * copy. The real Chroma fails on most of what tears, and dies of some (measured with 1.5.9: half a header is a SIGSEGV); it
- * reads the palace that we have mended. More tears, without Chroma: test/unit/public-palace/files/read.test.ts.
+ * reads the palace that we have mended. More tears, without Chroma: test/unit/mempalace/files/read.test.ts.
  */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { countUnindexed, readChroma, readCollections } from "../../../src/public-palace/format/chroma-file.ts";
-import { labelsOf } from "../../../src/public-palace/format/segment.ts";
+import { countUnindexed, readChroma, readCollections } from "../../../src/mempalace/format/chroma-file.ts";
+import { labelsOf } from "../../../src/mempalace/format/segment.ts";
 import { pickleOf } from "../../helpers/hnsw-segment.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, dumpChroma } from "../../helpers/python-chroma.ts";

@@ -7,8 +7,8 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import { createFilesDriver } from "../../../src/public-palace/driver/files.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import { createFilesDriver } from "../../../src/mempalace/driver/files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const ROWS = 50;

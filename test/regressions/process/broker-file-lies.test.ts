@@ -10,11 +10,11 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { openStream, readBrokerFile } from "../../../src/client/discover.ts";
-import { dial } from "../../../src/transport/endpoint.ts";
+import { openStream, readBrokerFile } from "../../../src/wire/client/discover.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-const DISCOVER = resolve(import.meta.dirname, "../../../src/client/discover.ts");
+const DISCOVER = resolve(import.meta.dirname, "../../../src/wire/client/discover.ts");
 
 test.each([
   ["a number for a socket", (port: number) => ({ kind: "unix", path: port })],

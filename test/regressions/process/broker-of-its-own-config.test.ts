@@ -6,9 +6,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { spawnBroker } from "../../../src/client/start.ts";
+import { spawnBroker } from "../../../src/wire/client/start.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { takeStarting } from "../../../src/platform/state-files.ts";
+import { takeStarting } from "../../../src/base/state-files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -5,7 +5,7 @@
 import { cpSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 90_000;

@@ -5,7 +5,7 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readChroma } from "../../../src/public-palace/format/chroma-file.ts";
+import { readChroma } from "../../../src/mempalace/format/chroma-file.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, dumpChroma } from "../../helpers/python-chroma.ts";
 import { mempalaceEnv, mempalaceMissing, python } from "../../helpers/python-mempalace.ts";

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { exportPalace, type ExportInput } from "../../../src/public-palace/rebuild/export.ts";
-import { Steps } from "../../../src/platform/steps.ts";
+import { exportPalace, type ExportInput } from "../../../src/mempalace/rebuild/export.ts";
+import { Steps } from "../../../src/base/steps.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
 import { ROOT } from "../../helpers/palace.ts";
 

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { Spool } from "../../../src/client/spool.ts";
+import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { GRAPH_FILE_SCHEMA } from "../../../src/public-palace/graph/database-file.ts";
+import { GRAPH_FILE_SCHEMA } from "../../../src/mempalace/graph/database-file.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const BRINGING = /```sh\n(sqlite3 [^]*?)```/.exec(readFileSync("docs/topologies/mempalace-beside.md", "utf8"))?.[1];

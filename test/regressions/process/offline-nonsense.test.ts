@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { Spool } from "../../../src/client/spool.ts";
+import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test("with the broker stopped nonsense is answered, and what is kept arrives with palace start", async () => {

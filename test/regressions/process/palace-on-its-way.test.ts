@@ -4,9 +4,9 @@
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { withAdoption } from "../../../src/engine/tools/read-tools.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import { createFilesDriver } from "../../../src/public-palace/driver/files.ts";
+import { withAdoption } from "../../../src/broker/tools/read-tools.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import { createFilesDriver } from "../../../src/mempalace/driver/files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const ROWS = 1_500;

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { isStopped } from "../../../src/client/start.ts";
+import { isStopped } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test.each(["SIGINT", "SIGHUP"] as const)(

@@ -7,8 +7,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findBroker } from "../../../src/client/discover.ts";
-import { ensureBroker } from "../../../src/client/start.ts";
+import { findBroker } from "../../../src/wire/client/discover.ts";
+import { ensureBroker } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test("who was told late that there is no broker looks again before it starts one", async () => {

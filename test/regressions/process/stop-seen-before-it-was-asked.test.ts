@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { findBroker } from "../../../src/client/discover.ts";
+import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 /** Looked for without a pause: the mark and the question are a few milliseconds apart. */

@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { stopBroker } from "../../../src/client/stop.ts";
+import { stopBroker } from "../../../src/wire/client/stop.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 

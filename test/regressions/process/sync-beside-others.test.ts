@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { heldBy, heldMaxMs } from "../../helpers/held-loop.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 

@@ -7,7 +7,7 @@ import { writeFileSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { openStream } from "../../../src/client/discover.ts";
+import { openStream } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test("a published TCP door is not dialled without a token", async () => {

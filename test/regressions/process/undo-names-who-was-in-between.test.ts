@@ -1,6 +1,6 @@
 /** Of a drawer that two agents changed in turns, an undo of one said that this very one had changed it since. */
 import { expect, test } from "vitest";
-import { connectClient } from "../../../src/client/client.ts";
+import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test("an undo names who wrote between two writes of the agent", async () => {

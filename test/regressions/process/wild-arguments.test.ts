@@ -5,8 +5,8 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dial } from "../../../src/transport/endpoint.ts";
-import { upgrade } from "../../../src/transport/http-client.ts";
+import { dial } from "../../../src/wire/transport/endpoint.ts";
+import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const SOURCE = { wing: "w", room: "r", sourceFile: "/f", content: "text", sha256: "0", mtime: 1, addedBy: "t" };

@@ -1,5 +1,5 @@
 /** One devbox container of the grid: home and palace on volumes of its own, so that it can be killed and made again. */
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import * as docker from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect } from "vitest";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { containerOf, engine, openAgent, pause } from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { openStack } from "../../helpers/docker-stack.ts";

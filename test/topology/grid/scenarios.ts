@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
-import { readBrokerFile } from "../../../src/client/discover.ts";
+import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";

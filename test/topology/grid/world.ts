@@ -2,7 +2,7 @@
  * What a topology is to a scenario: places where agents start, all with the same configuration, a broker that can be killed,
  * a ledger that can be read afterwards, and what can be done to it.
  */
-import type { StdioMcp } from "../../../src/bin/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
 
 /** The agents' configuration, byte for byte the same in all of them. */

@@ -8,8 +8,8 @@ import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { Engine } from "../../../src/broker/engine.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { type Config, loadConfig } from "../../../src/config/config.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import type { PalaceError } from "../../../src/protocol/errors.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import type { PalaceError } from "../../../src/base/errors.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
 import { ChromaPalace } from "../../helpers/chroma-palace.ts";
 

@@ -5,8 +5,8 @@ import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import { WriteQueue } from "../../../src/broker/palace/write-queue.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import type { WriteCall, WriteOutcome } from "../../../src/port/ledger.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import type { WriteCall, WriteOutcome } from "../../../src/memory/port/ledger.ts";
 
 const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };
 const noChanges = { added: [], written: [], removed: [] };

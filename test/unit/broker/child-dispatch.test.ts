@@ -6,7 +6,7 @@ import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
 import { ToolBook } from "../../../src/broker/child/tools.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
 
 const CHILD_PID = 4711;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { takeChildLock } from "../../../src/broker/child/lock.ts";
 import { ServerProcess } from "../../../src/broker/child/process.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 let folder: string;
 

@@ -9,8 +9,8 @@ import { expect, test } from "vitest";
 import { rollBackJournals } from "../../../src/broker/child/journal.ts";
 import { Replays } from "../../../src/broker/child/replays.ts";
 import { ToolBook } from "../../../src/broker/child/tools.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import { PalaceError } from "../../../src/protocol/errors.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import { PalaceError } from "../../../src/base/errors.ts";
 
 test("a tool reads only where it says so itself, or is MemPalace's own from before it said so", () => {
   const book = new ToolBook();

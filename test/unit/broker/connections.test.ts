@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HeldBytes, type Holder } from "../../../src/broker/door/held.ts";
 import { Places } from "../../../src/broker/door/places.ts";
 import { Starts } from "../../../src/broker/door/starts.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../../../src/protocol/limits.ts";
 
 beforeEach(() => void vi.useFakeTimers());

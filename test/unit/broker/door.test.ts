@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openDoor, type OpenDoor } from "../../../src/broker/door/door.ts";
 import { Held } from "../../../src/broker/door/held.ts";
 import { Starts } from "../../../src/broker/door/starts.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 const PATIENCE = { timeout: 60_000 };
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 test("a job whose thread is deaf holds up neither the list of jobs nor the broker's end", async () => {
   const jobs = new Jobs(SILENT_LOG);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openLedger } from "../../../src/broker/palace/ledger.ts";
 import { createMaintenance } from "../../../src/broker/palace/maintenance.ts";
 import { loadConfig } from "../../../src/config/config.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 let folder: string;
 let opened: AsyncDisposableStack;

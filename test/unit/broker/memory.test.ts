@@ -1,7 +1,7 @@
 /** The broker gives memory back when heavy work is over, and never beside that work. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startMemoryRelease } from "../../../src/broker/palace/memory.ts";
-import { createLog } from "../../../src/platform/log.ts";
+import { createLog } from "../../../src/base/log.ts";
 
 const MINUTE_MS = 60_000;
 const STEP_MS = 1_000;

@@ -5,7 +5,7 @@ import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 import { VERSION_META } from "../../../src/protocol/modern.ts";
 import { CLIENT_INFO_META, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
 import { MODERN_MCP_VERSION } from "../../../src/protocol/version.ts";

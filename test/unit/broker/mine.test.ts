@@ -9,7 +9,7 @@ import { placeOf } from "../../../src/broker/mine/place.ts";
 import { argumentsOf, type MineRequest, readRequest } from "../../../src/broker/mine/request.ts";
 import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 
 let root: string;

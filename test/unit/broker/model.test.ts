@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Model } from "../../../src/broker/palace/model.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 let folder: string;
 

@@ -1,7 +1,7 @@
 /** What a failed call of ours is over HTTP: whose doing it is decides the status (outcome-memory.md 4.3). */
 import { expect, test } from "vitest";
 import { refusalOf } from "../../../src/broker/outcome-api/refused.ts";
-import { BAD_PARAMS_HINT, type ErrorCode, PalaceError } from "../../../src/protocol/errors.ts";
+import { BAD_PARAMS_HINT, type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
 
 const asRpc = (code: ErrorCode, hint: string, options = {}) => {
   const error = new PalaceError(code, "it is so", hint, options);

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { OpenDoor } from "../../../src/broker/door/door.ts";
 import { OUTCOME_HOST, OutcomeDoor } from "../../../src/broker/life/outcome-door.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 let server: Server;
 afterEach(() => void server.close());

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Call, RequestQueue } from "../../../src/broker/child/request-queue.ts";
 import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
-import { PalaceError } from "../../../src/protocol/errors.ts";
+import { PalaceError } from "../../../src/base/errors.ts";
 
 type Running = PromiseWithResolvers<unknown> & { method: string };
 

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { noteBackup } from "../../../src/backup/known-backups.ts";
-import { backupName } from "../../../src/backup/name.ts";
+import { noteBackup } from "../../../src/memory/backup/known-backups.ts";
+import { backupName } from "../../../src/memory/backup/name.ts";
 import { startSchedule } from "../../../src/broker/palace/backups.ts";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import { type Config, loadConfig } from "../../../src/config/config.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Supervisor } from "../../../src/broker/child/supervisor.ts";
 import { ToolBook } from "../../../src/broker/child/tools.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
 
 const SERVER = join(import.meta.dirname, "../../fixtures/small-mcp-server.ts");
 const PATIENCE = { timeout: 30_000 };

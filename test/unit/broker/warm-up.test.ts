@@ -1,7 +1,7 @@
 /** A broker that has just begun searches for itself, and only while it has nothing else to do. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startWarmUp, type WarmUpOptions } from "../../../src/broker/palace/warm-up.ts";
-import { createLog } from "../../../src/platform/log.ts";
+import { createLog } from "../../../src/base/log.ts";
 
 const TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen";
 const LONG_MS = 300_000;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { describeReplaced } from "../../../src/bin/devbox/restore.ts";
+import { describeReplaced } from "../../../src/cli/devbox/restore.ts";
 import { assertCertificates, atWhat, composeCommand } from "../../../src/devbox/compose.ts";
 import { countsDiffer } from "../../../src/devbox/counts.ts";
 import { addressOptions } from "../../../src/devbox/engine.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { watched } from "../../../src/bin/devbox/call.ts";
+import { watched } from "../../../src/cli/devbox/call.ts";
 import { connectEngine, hasVolume } from "../../../src/devbox/engine.ts";
 import { composeFailed } from "../../../src/devbox/failure.ts";
 import { runOneOff } from "../../../src/devbox/one-off.ts";

@@ -4,7 +4,7 @@
  * whole words as a piece. Real counts are about half of it (bytes / 4).
  */
 import { expect, test } from "vitest";
-import { checkArguments } from "../../../src/engine/tools/arguments.ts";
+import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
 import { findTool, TOOLS } from "../../../src/protocol/tools/table.ts";
 

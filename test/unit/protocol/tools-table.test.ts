@@ -5,14 +5,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
-import { answerInstead } from "../../../src/client/outage.ts";
-import { Spool } from "../../../src/client/spool.ts";
+import { answerInstead } from "../../../src/wire/client/outage.ts";
+import { Spool } from "../../../src/wire/client/spool.ts";
 import type { MethodsDependencies, OpenPalace } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
-import { SILENT_LOG } from "../../../src/platform/log.ts";
-import { PalaceError } from "../../../src/protocol/errors.ts";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import { PalaceError } from "../../../src/base/errors.ts";
 import { IDEMPOTENCY_META, type Role, type RpcResponse } from "../../../src/protocol/spec.ts";
 import type { PropertySchema } from "../../../src/protocol/tools/row.ts";
 import { type Tool, type ToolName, TOOLS, type ToolsWith } from "../../../src/protocol/tools/table.ts";

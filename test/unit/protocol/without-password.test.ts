@@ -1,6 +1,6 @@
 /** Users and passwords of addresses are hidden, and all other texts stay as they are. */
 import { expect, test } from "vitest";
-import { withoutPassword } from "../../../src/protocol/without-password.ts";
+import { withoutPassword } from "../../../src/base/without-password.ts";
 
 test.each([
   ["http://ada:hunter2@h:1/v1", "http://…@h:1/v1"],

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nativeFailed } from "../../../scripts/up.ts";
-import { writeSettings } from "../../../src/bridge/settings.ts";
+import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 
 test("a broker that did not start here sends to its log; with a bridge, to the command that removes the bridge", () => {

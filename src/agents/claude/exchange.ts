@@ -1,0 +1,81 @@
+/**
+ * Reads the last question and its answer from a transcript of Claude Code, and the signals of the tools used in between. Pure. Source:
+ * outcome-memory.md 6.3; transcripts of Claude Code 2.1.330.
+ */
+import { isRecord } from "../../base/is-record.ts";
+import { type Exchange, signalsOf } from "../signal/signals.ts";
+import { ToolUses } from "./tool-uses.ts";
+
+/** Tags that the host puts around a user's words, or in their place. */
+const HOST_TAGS = [
+  ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
+  ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
+  ...["bash-input", "bash-stdout", "bash-stderr", "teammate-message", "cross-session-message", "agent-message"],
+];
+
+/**
+ * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer,
+ * from the host. `isWhole`: the transcript contains the results of all tools.
+ */
+export function lastExchange(transcript: string, lastAnswer: string): Exchange & { isWhole: boolean } {
+  let user = "";
+  let answers: string[] = [];
+  let tools = new ToolUses();
+  for (const line of transcript.split("\n")) {
+    const { type, text, entry } = readLine(line);
+    if (type === "user" && text !== "") [user, answers, tools] = [text, [], new ToolUses()];
+    if (type === "assistant" && text !== "") answers.push(text);
+    tools.read(entry);
+  }
+  // At the time of the hook the transcript often lacks the last answer.
+  if (lastAnswer.trim() !== "" && answers.at(-1) !== lastAnswer.trim()) answers.push(lastAnswer.trim());
+  return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()), isWhole: tools.areAnswered() };
+}
+
+/** Removes the host's additions from a message. Empty if the host alone wrote it, as when a subagent in the background has ended. */
+export function saidByUser(text: string): string {
+  return HOST_TAGS.reduce(withoutBlocks, text).trim();
+}
+
+/** Reads a line; the host's own entries, and those of a subagent, are skipped. */
+function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
+  const nothing = { type: "", text: "", entry: {} };
+  if (!line.startsWith("{")) return nothing;
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (!isRecord(entry)) return nothing;
+    const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
+    const { type, message } = entry;
+    if (isHosts || (type !== "user" && type !== "assistant")) return nothing;
+    const text = textOf(isRecord(message) ? message["content"] : entry["content"]);
+    return { type, text: saidByUser(text), entry };
+  } catch {
+    return nothing;
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const parts = (content as unknown[]).map((part) => {
+    if (typeof part === "string") return part;
+    return isRecord(part) && part["type"] === "text" && typeof part["text"] === "string" ? part["text"] : "";
+  });
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** Removes all blocks of a tag, with or without attributes. A block without an end stays. */
+function withoutBlocks(text: string, tag: string): string {
+  const [open, close] = [`<${tag}`, `</${tag}>`];
+  let rest = "";
+  for (let at = 0; ;) {
+    const begin = text.indexOf(open, at);
+    if (begin === -1) return rest + text.slice(at);
+    // Another tag's name may begin with this one. Only a real tag makes us look for an end.
+    const isTag = [">", " "].includes(text.charAt(begin + open.length));
+    const end = isTag ? text.indexOf(close, begin) : begin + open.length;
+    if (end === -1) return rest + text.slice(at);
+    rest += text.slice(at, isTag ? begin : end);
+    at = isTag ? end + close.length : end;
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Asks the palace from inside an agent: it runs `palace hook`, which applies budget, fence and filing. No function here
+ * throws. This is part of the files that are copied into agents' folders, so at the top it imports only Node's own modules.
+ */
+import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Env } from "../../config/env.ts";
+import { harnessEnv } from "../../config/harness-env.ts";
+import { type HarnessSettings, readHarness } from "../../config/harness.ts";
+import { within } from "../../base/within.ts";
+import type { Exchange } from "../signal/signals.ts";
+
+/** Time a hook gets to exit after its limit, and time we wait until it has read its input, ms. */
+const GRACE_MS = 1_000;
+/** The text may arrive after the first turn without being lost. */
+const WAKE_UP_MAX_MS = 15_000;
+/** More than a fenced text can have. */
+const OUTPUT_MAX_CHARS = 131_072;
+
+/** Hook to run. `cwd`: the project's folder, if this process runs in another one. */
+export type Hook = {
+  argv: readonly string[];
+  env: Env;
+  agent: string;
+  /** Longest time a turn of the agent waits for it, ms. */
+  turnMaxMs: number;
+  log: (line: string) => void;
+  cwd?: string | undefined;
+};
+export type Session = { harness: "opencode" | "pi"; id: string };
+
+/** Inserted at the top of such a file by `palace install`: the commands that start us from its place. */
+declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
+const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
+
+/** Reads the settings of the palace that `palace install` has named here, else of the user's own. */
+export function readSettings(env: Env): HarnessSettings {
+  const at = launch?.hook.indexOf("--palace") ?? -1;
+  return readHarness(harnessEnv(env, at < 0 ? undefined : launch?.hook[at + 1]));
+}
+
+export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
+  const argv = settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"];
+  return { argv, env, agent, turnMaxMs: settings.turnMaxMs, log };
+}
+
+export function shimOf(settings: HarnessSettings): readonly string[] {
+  return settings.mcpCommand ?? launch?.shim ?? commandOf("mempalace-mcp");
+}
+
+/**
+ * Returns our executable: from the package that holds this file, or from the PATH when the file was copied away from it.
+ */
+function commandOf(name: "palace" | "mempalace-mcp"): [string] {
+  const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
+  try {
+    accessSync(file, constants.X_OK);
+    return [file];
+  } catch {
+    return [name];
+  }
+}
+
+/** Returns the wake-up text; empty when there is none, or no memory. With `isResumed` it returns only what the session was told before. */
+export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
+  const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
+  const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
+  return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
+}
+
+/** Texts of memory with outcomes for a prompt: the question about the exchange before, and the memories. Each may be empty. */
+export type Beside = Readonly<{ scoring: string; context: string }>;
+
+/**
+ * Parts of a session that the agent no longer sees: `shown`: the memories it was shown; `said`: also what was said, except for a summary.
+ */
+export type Lost = "nothing" | "shown" | "said";
+const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
+
+export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
+  const name = `${session.harness}/${session.id}`;
+  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(hook.turnMaxMs)];
+  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], hook.turnMaxMs, {
+    prompt,
+    cwd: hook.cwd ?? process.cwd(),
+  });
+  const { scoring = "", context = "" } = text === "" ? {} : (JSON.parse(text) as Partial<Beside>);
+  return { scoring, context };
+}
+
+async function ask(hook: Hook, what: string, args: string[], maxMs: number, input?: object): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const [command = "", ...first] = hook.argv;
+  try {
+    const child = spawn(command, [...first, ...args], { env: hook.env, stdio: ["pipe", "pipe", "ignore"] });
+    // The process may end before it reads its input.
+    child.stdin.on("error", () => {}).end(input === undefined ? "" : JSON.stringify(input));
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
+    child.once("error", (error) => {
+      hook.log(`no ${what}: ${error.message}`);
+      resolve("");
+    });
+    child.once("close", (code) =>
+      resolve(code === 0 && text.length <= OUTPUT_MAX_CHARS ? text.replace(/\n$/, "") : ""),
+    );
+    const answer = await within(promise, maxMs + GRACE_MS);
+    if (answer === undefined) child.kill("SIGKILL");
+    hook.log(`${what}: ${answer?.length ?? 0} characters`);
+    return answer ?? "";
+  } catch (error) {
+    hook.log(`no ${what}: ${String(error)}`);
+    return "";
+  }
+}
+
+/** Hands an exchange over to a process that outlives this one. Resolves when that process has read all of it. */
+export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchange): Promise<void> {
+  const [command = "", ...first] = hook.argv;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  try {
+    const args = [...first, "turn-end", "--session", `${harness}/${id}`, "--agent", hook.agent];
+    const child = spawn(command, args, {
+      env: hook.env,
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+      cwd: "/",
+    });
+    child.once("error", (error) => {
+      hook.log(`an exchange of ${harness} ${id} is not kept: ${error.message}`);
+      resolve();
+    });
+    child.stdin
+      .on("error", () => resolve())
+      .end(JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() }), () => resolve());
+    child.unref();
+    hook.log(`an exchange of ${harness} ${id} is handed over`);
+    await within(promise, GRACE_MS);
+  } catch (error) {
+    hook.log(`an exchange of ${harness} ${id} is not kept: ${String(error)}`);
+  }
+}
+
+/** Starts filing what is new in a session, in a process that outlives this one. */
+export function handOver(hook: Hook, { harness, id }: Session): void {
+  const [command = "", ...first] = hook.argv;
+  try {
+    const args = [...first, "file", "--from", harness, "--session", id];
+    const child = spawn(command, args, { env: hook.env, stdio: "ignore", detached: true, cwd: "/" });
+    child.once("error", (error) => hook.log(`${harness} ${id} is not filed: ${error.message}`));
+    child.unref();
+    hook.log(`${harness} ${id} is handed over`);
+  } catch (error) {
+    hook.log(`${harness} ${id} is not filed: ${String(error)}`);
+  }
+}
+
+/** Writes to stderr, and only when debugging is on. */
+export function debugLog(isDebug: boolean): (line: string) => void {
+  return isDebug ? (line) => void process.stderr.write(`palace: ${line}\n`) : () => {};
+}

@@ -1,0 +1,204 @@
+/**
+ * Lists the agents that we can wire, and the files of each. docs/how-to/agents.md says where they are and what they hold. Imported
+ * by install.ts and detect.ts.
+ */
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { AgentPlaces } from "../../config/agents.ts";
+import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hooks.ts";
+import { findAgent } from "./detect.ts";
+import { Draft, valueOf } from "./draft.ts";
+import { contentOf, textOf } from "./files.ts";
+import type { Want } from "./want.ts";
+
+export const AGENTS = ["claude-code", "opencode", "pi"] as const;
+export type AgentName = (typeof AGENTS)[number];
+
+/**
+ * The commands by which an agent starts us: the shim's argument vector, the command line of Claude Code's hooks, and the
+ * argument vector that extensions run for a hook.
+ */
+export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
+
+export type Row =
+  /** A file of the agent's own, into which we merge an entry. `fresh` is the initial text of a new one. */
+  | { kind: "merge"; path: string; want: Want; fresh: string; note?: string | undefined }
+  /** A file that is entirely ours: a copy of a shipped one. A seed is written once and then belongs to the agent. */
+  | { kind: "own" | "seed"; path: string; content: Buffer }
+  | { kind: "folder"; path: string }
+  | { kind: "skip"; path: string; note: string };
+
+/** `shipped` is the package's folder of files to copy. */
+export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
+
+const MISSING = "not in this package; in a clone: npm run build";
+const SERVER = "mempalace";
+/** The permission rule for all tools of our server: without it a headless Claude Code is refused every call. */
+const CLAUDE_TOOLS = `mcp__${SERVER}`;
+const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
+const UNSURE = "the version of opencode is unknown: this is the form of opencode 1, which opencode 2 reads too";
+const PLUGIN = { "@opencode-ai/plugin": "*" };
+
+export function configFile(agent: AgentName, places: AgentPlaces): string {
+  if (agent === "claude-code") return places.claudeFile;
+  return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
+}
+
+/** Returns the existing file; of two, the one that opencode reads last. */
+function opencodeFile({ opencodeDir }: AgentPlaces): string {
+  const withComments = join(opencodeDir, "opencode.jsonc");
+  return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
+}
+
+/**
+ * Returns the generation of opencode whose settings are written. Undefined when nothing tells: its own installer's program has no
+ * version in a file.
+ */
+export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
+  const { version = "" } = findAgent("opencode", places);
+  if (/^1\./.test(version)) return 1;
+  if (/^(?:[2-9]|\d\d+)\./.test(version)) return 2;
+  return hasSecondForm(opencodeFile(places)) ? 2 : undefined;
+}
+
+/** True for settings that only opencode 2 has: the object `mcp.servers`, which no server of 1.x is called, or the list `plugins`. */
+function hasSecondForm(path: string): boolean {
+  try {
+    const content = contentOf(path);
+    const root = content === undefined ? undefined : new Draft(path, textOf(path, content)).root();
+    const servers = valueOf(valueOf(root, "mcp"), "servers");
+    const isServer = valueOf(servers, "type")?.type === "string";
+    return (servers?.type === "object" && !isServer) || valueOf(root, "plugins")?.type === "array";
+  } catch {
+    // The plan reports what cannot be read.
+    return false;
+  }
+}
+
+/** Names the agent, with its generation where that is known and makes a difference. */
+export function labelOf(agent: AgentName, places: AgentPlaces): string {
+  const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
+  return generation === undefined ? agent : `${agent} ${generation}`;
+}
+
+export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
+  const { places, shipped } = parts;
+  switch (agent) {
+    case "claude-code":
+      return [...claudeRows(parts), ...skillRows(shipped, join(places.claudeDir, "skills"))];
+    case "opencode": {
+      const plugin = extensionRow(parts, "opencode/palace.js", join(places.opencodeDir, "plugins/palace.js"));
+      const generation = opencodeGeneration(places);
+      return [
+        opencodeRow(opencodeFile(places), parts.launch, generation),
+        ...(plugin.kind === "own" && generation !== 2 ? seedRows(places.opencodeDir) : []),
+        plugin,
+        ...skillRows(shipped, join(places.opencodeDir, "skills")),
+      ];
+    }
+    case "pi": {
+      const [command, ...args] = parts.launch.shim;
+      // Without "direct" a model sees a single tool that takes JavaScript instead of our tools.
+      const value = { command, args, exposure: "direct" };
+      return [
+        merge(join(places.piDir, "mcp.json"), { kind: "entry", keys: ["mcpServers", SERVER], value }),
+        extensionRow(parts, "pi/palace.js", join(places.piDir, "extensions/palace.js")),
+        ...skillRows(shipped, join(places.piDir, "skills")),
+      ];
+    }
+  }
+}
+
+/** Lists files that may hold entries of ours besides those of rowsOf: another spelling existed when they were written. */
+export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
+  if (agent !== "opencode") return [];
+  const now = opencodeFile(places);
+  const both = ["opencode.json", "opencode.jsonc"].map((name) => join(places.opencodeDir, name));
+  return both.filter((path) => path !== now).map((path) => opencodeRow(path, launch, opencodeGeneration(places)));
+}
+
+function folderOf(agent: AgentName, places: AgentPlaces): string {
+  return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
+}
+
+/** True for a file of the profile that the places name: an agent may have several folders of settings. */
+export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
+  const folder = folderOf(agent, places);
+  return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);
+}
+
+/** Returns the folders of settings that these files belong to. */
+export function profilesOf(agent: AgentName, paths: readonly string[]): string[] {
+  const ends = { "claude-code": /\/settings\.json$/, opencode: /\/opencode\.jsonc?$/, pi: /\/mcp\.json$/ }[agent];
+  return [...new Set(paths.filter((path) => ends.test(path)).map((path) => dirname(path)))];
+}
+
+function claudeRows({ places, launch }: RowParts): Row[] {
+  const [command, ...args] = launch.shim;
+  // This is the entry that `claude mcp add-json --scope user` writes. Without alwaysLoad the tools are hidden behind a
+  // search for tools.
+  const value = { type: "stdio", command, args, alwaysLoad: true };
+  const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
+  return [
+    merge(places.claudeFile, { kind: "entry", keys: ["mcpServers", SERVER], value }),
+    merge(join(places.claudeDir, "settings.json"), { kind: "hooks", events: HOOK_EVENTS, hook, allow: [CLAUDE_TOOLS] }),
+  ];
+}
+
+function opencodeRow(path: string, { shim }: Launch, generation: 1 | 2 | undefined): Row {
+  // With Code Mode a model of opencode 2 sees a single tool that takes JavaScript instead of our tools.
+  const second = { type: "local", command: shim, disabled: false, codemode: false };
+  if (generation === 2)
+    return merge(path, { kind: "entry", keys: ["mcp", "servers", SERVER], value: second }, OPENCODE_NEW);
+  const first = { type: "local", command: shim, enabled: true };
+  const row = merge(path, { kind: "entry", keys: ["mcp", SERVER], value: first }, OPENCODE_NEW);
+  return generation === undefined ? { ...row, note: UNSURE } : row;
+}
+
+function merge(path: string, want: Want, fresh = ""): Extract<Row, { kind: "merge" }> {
+  return { kind: "merge", path, want, fresh };
+}
+
+function copyRow(from: string, path: string): Row {
+  const content = contentOf(from);
+  if (content === undefined) return { kind: "skip", path, note: MISSING };
+  return { kind: "own", path, content };
+}
+
+/**
+ * Returns the row of an extension, with the command that starts us: no file of ours is beside it, and the agent's PATH
+ * may not have us.
+ */
+function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
+  const row = copyRow(join(shipped, name), path);
+  if (row.kind !== "own") return row;
+  const launch = `const PALACE_LAUNCH = ${JSON.stringify({ hook: extension, shim })};\n`;
+  return { ...row, content: Buffer.concat([Buffer.from(launch), row.content]) };
+}
+
+function skillRows(shipped: string, to: string): Row[] {
+  const folder = join(shipped, "skills");
+  const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+  const skills = names.filter((name) => existsSync(join(folder, name, "SKILL.md")));
+  if (skills.length === 0) return [{ kind: "skip", path: to, note: MISSING }];
+  return skills.map((name) => copyRow(join(folder, name, "SKILL.md"), join(to, name, "SKILL.md")));
+}
+
+/**
+ * With a plugin, opencode installs its plugin package at start and waits for that, over a minute without a network. These
+ * files make it skip the install. A folder that has packages of its own is left alone, because their install would be
+ * skipped too.
+ */
+function seedRows(folder: string): Row[] {
+  const packages = join(folder, "node_modules");
+  const seeds = [
+    { path: join(folder, "package.json"), value: { dependencies: PLUGIN } },
+    {
+      path: join(folder, "package-lock.json"),
+      value: { lockfileVersion: 3, packages: { "": { dependencies: PLUGIN } } },
+    },
+  ].map(({ path, value }) => ({ path, content: Buffer.from(`${JSON.stringify(value, null, 2)}\n`) }));
+  const isOwn = seeds.some(({ path, content }) => contentOf(path)?.equals(content) === false);
+  if (isOwn || (existsSync(packages) && readdirSync(packages).length > 0)) return [];
+  return [{ kind: "folder", path: packages }, ...seeds.map((seed): Row => ({ kind: "seed", ...seed }))];
+}

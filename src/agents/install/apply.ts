@@ -1,0 +1,128 @@
+/**
+ * Carries a plan out: the record first, then file by file, each whole or not at all. A failure half-way is rolled back;
+ * after a kill half-way the next run finishes from the record. Imported by install.ts.
+ */
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { faultPoint } from "../../base/fault.ts";
+import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
+import type { Change, Plan } from "./plan.ts";
+import type { AgentRecord, InstallState } from "./record.ts";
+
+/** Thrown when another process wrote the file after it was read: the caller plans again. */
+export class ChangedMeanwhile extends Error {}
+
+export type Applied = { backups: Map<string, string> };
+
+/** Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. After an error everything is as it was. */
+export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
+  const former = state.read(agent);
+  const backups = new Map<string, string>();
+  const changes = plan.changes.filter(({ action }) => action === "write" || action === "remove");
+  removeTemporary(plan, former);
+  if (changes.length > 0) prepare(agent, plan, state, former);
+  const done: Change[] = [];
+  try {
+    for (const change of changes) {
+      faultPoint("install.step");
+      const copy = write(change, nowMs);
+      if (copy !== undefined) backups.set(change.path, copy);
+      done.push(change);
+    }
+  } catch (error) {
+    for (const change of done.reverse()) putBack(change);
+    if (former !== undefined) state.write(agent, former);
+    else if (!plan.leaves) removeFolders(plan.folders);
+    if (former === undefined) state.forget(agent);
+    throw error;
+  }
+  if (plan.leaves) {
+    if (former !== undefined) for (const change of plan.changes) removeBackups(change);
+    removeFolders(plan.folders);
+    faultPoint("install.step");
+    if (plan.record === undefined) state.forget(agent);
+    else {
+      state.write(agent, plan.record);
+      state.removeUnnamed();
+    }
+  }
+  return { backups };
+}
+
+/** Writes the record and the originals, so that a kill from here on leaves on disk who wrote and what was there before. */
+function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
+  for (const original of plan.originals) {
+    faultPoint("install.step");
+    state.keep(original);
+  }
+  faultPoint("install.step");
+  const record = plan.leaves ? former && { ...former, pid: process.pid } : plan.record;
+  if (record !== undefined) state.write(agent, record);
+}
+
+function write(change: Change, nowMs: number): string | undefined {
+  const { target, kind, current, next } = change;
+  if (kind === "folder") {
+    mkdirSync(target, { recursive: true });
+    return undefined;
+  }
+  const assertSame = (): void => {
+    if (!isContent(target, current)) throw new ChangedMeanwhile(target);
+  };
+  assertSame();
+  const copy = change.needsBackup && current !== undefined ? backUp(target, current, nowMs) : undefined;
+  faultPoint("install.step");
+  if (next === undefined) rmSync(target, { force: true });
+  else putFile(target, next, assertSame);
+  return copy;
+}
+
+function isContent(target: string, content: Buffer | undefined): boolean {
+  const now = contentOf(target);
+  return now === undefined || content === undefined ? now === content : content.equals(now);
+}
+
+/** Removes copies of the content that the file has again: nobody needs them. */
+function removeBackups({ target, next }: Change): void {
+  const copies = next === undefined ? [] : backupsWith(target, next);
+  for (const path of copies) rmSync(path, { force: true });
+}
+
+function putBack({ target, kind, current, next }: Change): void {
+  // An agent has written the file since, so it stays.
+  if (kind !== "folder" && !isContent(target, next)) return;
+  try {
+    if (kind === "folder") rmdirSync(target);
+    else if (current === undefined) rmSync(target, { force: true });
+    else putFile(target, current);
+  } catch {
+    // The error that caused the rollback says more than this one.
+  }
+}
+
+/** Removes empty folders, innermost first. */
+function removeFolders(folders: readonly string[]): void {
+  for (const folder of [...folders].sort((a, b) => b.length - a.length))
+    try {
+      rmdirSync(folder);
+    } catch {
+      // The folder is not empty, or is gone.
+    }
+}
+
+/** Removes half-written files of a killed run. */
+function removeTemporary({ changes }: Plan, former: AgentRecord | undefined): void {
+  if (former === undefined) return;
+  const ending = `.${former.pid}.tmp`;
+  for (const { target } of changes)
+    for (const name of namesIn(dirname(target)))
+      if (name.startsWith(`${basename(target)}.`) && name.endsWith(ending)) rmSync(join(dirname(target), name));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

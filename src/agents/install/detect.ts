@@ -1,0 +1,57 @@
+/**
+ * Detects the agents on this machine, by their program on the PATH or by their folder. Starts no process. Imported by
+ * install.ts.
+ */
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { AgentPlaces } from "../../config/agents.ts";
+import type { AgentName } from "./agent-files.ts";
+
+/** `version` is undefined when only running the program could tell it. */
+export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
+
+const PROGRAMS: Readonly<Record<AgentName, string>> = { "claude-code": "claude", opencode: "opencode", pi: "pi" };
+/** Largest number of folders between a package's package.json and its program. */
+const PACKAGE_DEPTH = 5;
+const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
+
+export function findAgent(agent: AgentName, places: AgentPlaces): Found {
+  const folder = { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
+  const program = onPath(PROGRAMS[agent], places.programFolders);
+  const hasFolder = existsSync(folder) || (agent === "claude-code" && existsSync(places.claudeFile));
+  return { program, version: program === undefined ? undefined : versionOf(program), hasFolder };
+}
+
+export function onPath(name: string, folders: readonly string[]): string | undefined {
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads the version from the program's package, or from its file name: Claude Code's own installer names it
+ * versions/2.1.330.
+ */
+function versionOf(program: string): string | undefined {
+  const file = realpathSync(program);
+  if (/^\d+\.\d+\.\d+/.test(basename(file))) return basename(file);
+  let folder = dirname(file);
+  for (let depth = 0; depth < PACKAGE_DEPTH; depth += 1, folder = dirname(folder))
+    try {
+      const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
+        string,
+        unknown
+      >;
+      if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
+    } catch {
+      // This folder has no package.json.
+    }
+  return undefined;
+}

@@ -1,0 +1,147 @@
+/**
+ * Handles files of other programs: resolves links, checks that a file may be written, and writes so that mode, owner and
+ * links stay. Imported by plan.ts and apply.ts.
+ */
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Owner, writeFileAtomic } from "../../base/atomic-file.ts";
+import { readRegularFile } from "../../base/regular-file.ts";
+import { unwritable } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const LINKS_MAX = 40;
+const NEW_FILE_MODE = 0o600;
+const BACKUP = ".palace-backup";
+const WRITE_BITS = 0o222;
+
+/** Resolves a path's links, also when the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
+export function targetOf(path: string): string {
+  let target = path;
+  for (let links = 0; links < LINKS_MAX; links += 1) {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
+    target = resolve(dirname(target), readlinkSync(target));
+  }
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
+}
+
+/** Undefined when the file does not exist. Errors: CONFIG_BAD_VALUE for a folder, a pipe or an unreadable file. */
+export function contentOf(path: string): Buffer | undefined {
+  try {
+    return readRegularFile(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    if (code === "ENOTREG") throw new PalaceError("CONFIG_BAD_VALUE", (cause as Error).message, `ls -l ${path}`);
+    throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, { cause });
+  }
+}
+
+/** Errors: CONFIG_BAD_VALUE, which names the line that is not UTF-8. */
+export function textOf(path: string, content: Buffer): string {
+  const text = content.toString("utf8");
+  if (Buffer.from(text).equals(content)) return text;
+  const lines = content.toString("latin1").split("\n");
+  const line = lines.findIndex((one) => !isUtf8(Buffer.from(one, "latin1")));
+  const column =
+    Buffer.from(lines[line] ?? "", "latin1")
+      .toString("utf8")
+      .indexOf("\uFFFD") + 1;
+  const where = `line ${line + 1}, column ${column}`;
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "mend it, then run this again");
+}
+
+const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);
+
+/**
+ * Refuses a read-only file, whose mode says that it is to stay as it is, even for root. `madeHint` is the hint for a file that
+ * another program has made (Nix, home-manager), which no chmod helps. Errors: STORE_READ_ONLY.
+ */
+export function assertWritable(path: string, target: string, madeHint: string): void {
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode;
+  if (mode !== undefined && (mode & WRITE_BITS) === 0) {
+    const isMade = (statSync(dirname(target)).mode & WRITE_BITS) === 0 || path !== target;
+    const hint = isMade ? madeHint : `chmod u+w ${target}`;
+    throw new PalaceError("STORE_READ_ONLY", `${target} is read-only: nothing was changed`, hint);
+  }
+  const folder = nearestFolder(dirname(target));
+  for (const path of mode === undefined ? [folder] : [target, folder])
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (cause) {
+      throw unwritable(path, cause);
+    }
+}
+
+/** Lists the folders to create for a file, outermost first. */
+export function missingFolders(target: string): string[] {
+  const missing: string[] = [];
+  for (let at = dirname(target); !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.unshift(at);
+  return missing;
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
+}
+
+/** `beforeRename` can veto the write by throwing. Errors: those of `beforeRename`; STORE_DISK_FULL, STORE_READ_ONLY. */
+export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
+  let veto: unknown;
+  try {
+    mkdirSync(dirname(target), { recursive: true });
+    const { mode, owner } = ownership(target);
+    writeFileAtomic(target, content, mode, owner, () => {
+      try {
+        beforeRename();
+      } catch (error) {
+        veto = error;
+        throw error;
+      }
+    });
+  } catch (cause) {
+    if (cause === veto) throw cause;
+    throw unwritable(dirname(target), cause);
+  }
+}
+
+/**
+ * Keeps the file's mode and owner; a new file is private to its user. An owner or group that we may not set becomes ours.
+ */
+function ownership(target: string): { mode: number; owner: Owner | undefined } {
+  const stat = statSync(target, { throwIfNoEntry: false });
+  if (stat === undefined) return { mode: NEW_FILE_MODE, owner: undefined };
+  const uid = process.getuid?.() ?? stat.uid;
+  const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(stat.gid);
+  const gid = mayGive ? stat.gid : (process.getgid?.() ?? stat.gid);
+  return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
+}
+
+/**
+ * Copies the content beside the file, once for each content. Returns the copy's path; undefined when one exists already.
+ */
+export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
+  if (backupsWith(target, content).length > 0) return undefined;
+  const time = new Date(nowMs)
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z")
+    .replaceAll(":", "");
+  let path = `${target}.${time}${BACKUP}`;
+  for (let n = 2; existsSync(path); n += 1) path = `${target}.${time}-${n}${BACKUP}`;
+  const { mode, owner } = ownership(target);
+  try {
+    writeFileAtomic(path, content, mode, owner);
+  } catch (cause) {
+    throw unwritable(dirname(target), cause);
+  }
+  return path;
+}
+
+/** Lists the copies that hold exactly this content. */
+export function backupsWith(target: string, content: Buffer): string[] {
+  const folder = dirname(target);
+  const start = `${basename(target)}.`;
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.startsWith(start) && name.endsWith(BACKUP))
+    .map((name) => join(folder, name))
+    .filter((path) => contentOf(path)?.equals(content) === true);
+}

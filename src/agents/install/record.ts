@@ -1,0 +1,116 @@
+/**
+ * Records what we have written where, and what was there before: one file per agent and one per original content, in our
+ * own state folder. The record is written before anything else, so that a run after a kill knows as much. Imported by
+ * plan.ts, apply.ts and install.ts.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { tryFlock } from "../../base/libc.ts";
+import { unwritable } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { Before, Want } from "./want.ts";
+
+/**
+ * Record of a changed file. `before` is the hash of the original; null if the file did not exist. `after` lists the
+ * hashes of what we made of that original.
+ */
+export type FileRecord = Before & {
+  path: string;
+  kind: "merge" | "own" | "seed";
+  /** The wanted entry of a merged file; null for a copied one. */
+  want: Want | null;
+  before: string | null;
+  after: string[];
+};
+
+/** `pid` is the writer's, which names the temporary files that a kill leaves. `folders` lists those that we made. */
+export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
+
+const HASH = /^[0-9a-f]{64}$/;
+
+export const hashOf = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
+
+export class InstallState {
+  readonly #folder: string;
+
+  /** `stateDir` is our folder in the user's state. */
+  constructor(stateDir: string) {
+    this.#folder = join(stateDir, "install");
+  }
+
+  /**
+   * Lets one run in at a time: a second would take the first one's record for a killed run's. Returns the release. Errors:
+   * STORE_UNAVAILABLE, STORE_READ_ONLY.
+   */
+  lock(): () => void {
+    let file: number;
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      file = openSync(join(this.#folder, "lock"), "a", 0o600);
+    } catch (cause) {
+      throw unwritable(this.#folder, cause);
+    }
+    if (tryFlock(file)) return () => closeSync(file);
+    closeSync(file);
+    throw new PalaceError("STORE_UNAVAILABLE", "another palace install is at work", "run this again when it is done");
+  }
+
+  read(agent: string): AgentRecord | undefined {
+    try {
+      const record: unknown = JSON.parse(readFileSync(this.#file(agent), "utf8"));
+      if (isRecord(record) && record["version"] === 1 && Array.isArray(record["files"])) return record as AgentRecord;
+    } catch {
+      // The record is missing or unreadable: our files are then recognised by their names.
+    }
+    return undefined;
+  }
+
+  /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+  write(agent: string, record: AgentRecord): void {
+    this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
+  }
+
+  forget(agent: string): void {
+    rmSync(this.#file(agent), { force: true });
+    this.removeUnnamed();
+  }
+
+  /** Removes originals that no record names. */
+  removeUnnamed(): void {
+    const folder = join(this.#folder, "originals");
+    if (!existsSync(folder)) return;
+    const agents = readdirSync(this.#folder).filter((name) => name.endsWith(".json"));
+    const kept = agents.flatMap((name) => this.read(name.slice(0, -".json".length))?.files ?? []);
+    for (const name of readdirSync(folder))
+      if (!kept.some(({ before }) => before === name)) rmSync(join(folder, name), { force: true });
+  }
+
+  keep(original: Buffer): void {
+    const file = join(this.#folder, "originals", hashOf(original));
+    if (!existsSync(file)) this.#put(file, original);
+  }
+
+  /** Undefined when the original is gone. */
+  original(hash: string): Buffer | undefined {
+    const file = join(this.#folder, "originals", hash);
+    if (!HASH.test(hash) || !existsSync(file)) return undefined;
+    const content = readFileSync(file);
+    return hashOf(content) === hash ? content : undefined;
+  }
+
+  #put(file: string, content: string | Buffer): void {
+    try {
+      mkdirSync(join(this.#folder, "originals"), { recursive: true, mode: 0o700 });
+      writeFileAtomic(file, content);
+    } catch (cause) {
+      throw unwritable(this.#folder, cause);
+    }
+  }
+
+  #file(agent: string): string {
+    return join(this.#folder, `${agent}.json`);
+  }
+}

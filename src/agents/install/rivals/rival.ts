@@ -1,0 +1,156 @@
+/**
+ * Types and helpers of the tables of rivals. A rival is something on this machine that an agent prefers to our wiring or runs
+ * beside it, or that switches it off. Imported by the tables of the agents.
+ */
+import { dirname, join } from "node:path";
+import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
+import type { AgentPlaces } from "../../../config/agents.ts";
+import { isRecord } from "../../../base/is-record.ts";
+import type { Launch } from "../agent-files.ts";
+import { valueOf } from "../draft.ts";
+import { looksOurs } from "../want.ts";
+
+export type Rival = {
+  what: string;
+  /** The file and line, or the folder. */
+  where: string;
+  /** The agent's behaviour because of it. */
+  wins: string;
+  /** The command or step that takes it out. */
+  takeOut: string;
+};
+
+/** `read` returns a file's text and `names` a folder's; both are empty-handed for what cannot be read. */
+export type Look = {
+  places: AgentPlaces;
+  launch: Launch;
+  /** The user's folder now: agents read a project's settings there. */
+  cwd: string;
+  version: string | undefined;
+  read: (path: string) => string | undefined;
+  names: (folder: string) => string[];
+  isFolder: (path: string) => boolean;
+};
+
+/** One row of an agent's table. Pure, apart from what `Look` reads. */
+export type RivalRow = { name: string; find: (look: Look) => Rival[] };
+
+export const SERVER = "mempalace";
+/** Matches the name that our own server has. */
+export const OUR_NAME = new RegExp(`^${SERVER}$`);
+/** Matches names of Roampal's servers, plugins and files. */
+export const ROAMPAL = /^@?roampal/i;
+
+/** A JSON file as its agent finds it. */
+export class Sheet {
+  readonly path: string;
+  readonly text: string;
+  readonly root: Node | undefined;
+
+  constructor(path: string, text: string) {
+    this.path = path;
+    this.text = text.replace(/^\uFEFF/, "");
+    try {
+      this.root = parseTree(this.text, [], { allowTrailingComma: true, allowEmptyContent: true });
+    } catch {
+      // Nested deeper than the parser's stack: install says so.
+      this.root = undefined;
+    }
+  }
+
+  at(...keys: string[]): Node | undefined {
+    return keys.reduce<Node | undefined>((node, key) => valueOf(node, key), this.root);
+  }
+
+  value(...keys: string[]): unknown {
+    const node = this.at(...keys);
+    return node === undefined ? undefined : getNodeValue(node);
+  }
+
+  /** Lists the names and values of an object's members. */
+  members(...keys: string[]): { name: string; node: Node }[] {
+    const object = this.at(...keys);
+    if (object?.type !== "object") return [];
+    return (object.children ?? []).flatMap(({ children: [key, node] = [] }) =>
+      node === undefined ? [] : [{ name: String(key?.value), node }],
+    );
+  }
+
+  /** Lists the strings of a list. */
+  words(...keys: string[]): string[] {
+    const value = this.value(...keys);
+    return Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
+  }
+
+  where(node: Node | undefined): string {
+    return node === undefined ? this.path : `${this.path}:${this.#place(node.offset).line}`;
+  }
+
+  /** Returns the place of the first thing that strict JSON does not have; undefined when there is none. */
+  notStrict(): { line: number; column: number; what: string } | undefined {
+    if (this.text.trim() === "") return undefined;
+    const errors: ParseError[] = [];
+    parseTree(this.text, errors, { disallowComments: true });
+    const [first] = errors;
+    if (first === undefined) return undefined;
+    if (this.text.startsWith("/", first.offset)) return { ...this.#place(first.offset), what: "a comment" };
+    const before = this.text.slice(0, first.offset).trimEnd();
+    if (!/[\]}]/.test(this.text.charAt(first.offset)) || !before.endsWith(","))
+      return { ...this.#place(first.offset), what: "no JSON" };
+    return { ...this.#place(before.length - 1), what: "a comma behind the last member" };
+  }
+
+  #place(offset: number): { line: number; column: number } {
+    const before = this.text.slice(0, offset).split(/\r\n|\n|\r/);
+    return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+  }
+}
+
+export function sheetsOf(look: Look, paths: readonly string[]): Sheet[] {
+  return [...new Set(paths)].flatMap((path) => {
+    const text = look.read(path);
+    return text === undefined ? [] : [new Sheet(path, text)];
+  });
+}
+
+/** True when the server's entry starts our own shim. */
+export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
+  const [command, ...args] = shim;
+  const value: unknown = getNodeValue(node);
+  if (!isRecord(value) || value["enabled"] === false || value["disabled"] === true) return false;
+  return looksOurs(value, { command, args });
+}
+
+/** Lists the servers in the object at `keys` that one of `names` matches and that do not start our shim. */
+export function rivalServers(
+  look: Look,
+  sheet: Sheet,
+  names: readonly RegExp[],
+  ...keys: string[]
+): { name: string; node: Node }[] {
+  return sheet
+    .members(...keys)
+    .filter(({ name, node }) => names.some((one) => one.test(name)) && !isOurServer(node, look));
+}
+
+/** Returns the folder and those above it. */
+export function upwards(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...upwards(above)];
+}
+
+/** Returns the folder and the root of its repository, whose settings an agent reads as the project's. */
+export function projectFolders({ cwd, names }: Look): string[] {
+  const root = upwards(cwd).find((folder) => names(folder).includes(".git"));
+  return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
+}
+
+/** Finds files in extension folders by their name. */
+export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
+  return folders.flatMap((folder) =>
+    look
+      .names(folder)
+      .filter((one) => name.test(one))
+      .map((one) => join(folder, one)),
+  );
+}

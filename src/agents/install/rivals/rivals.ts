@@ -1,0 +1,54 @@
+/**
+ * Finds the rivals of our wiring before a verb says "wired". One row for
+ * each kind, in a table for each agent. Imported by the verbs install and agents and by doctor.
+ */
+import { readdirSync, statSync } from "node:fs";
+import type { AgentPlaces } from "../../../config/agents.ts";
+import type { AgentName, Launch } from "../agent-files.ts";
+import { findAgent } from "../detect.ts";
+import { contentOf } from "../files.ts";
+import { CLAUDE_ROWS } from "./claude-code.ts";
+import { OPENCODE_ROWS } from "./opencode.ts";
+import { PI_ROWS } from "./pi.ts";
+import type { Rival, RivalRow } from "./rival.ts";
+
+export const RIVALS: Readonly<Record<AgentName, readonly RivalRow[]>> = {
+  "claude-code": CLAUDE_ROWS,
+  opencode: OPENCODE_ROWS,
+  pi: PI_ROWS,
+};
+
+/** Reads the agents' settings from `cwd` and from the home, and passes over files that it cannot read. */
+export function rivalsOf(
+  agent: AgentName,
+  { places, launch }: { places: AgentPlaces; launch: Launch },
+  cwd: string,
+): Rival[] {
+  const { version } = findAgent(agent, places);
+  const look = { places, launch, cwd, version, read, names, isFolder };
+  return RIVALS[agent].flatMap(({ find }) => find(look));
+}
+
+function read(path: string): string | undefined {
+  try {
+    return contentOf(path)?.toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Keeps the exchange of a turn that has found no broker among the writes that wait for one, which the next client delivers, verbatim as
+ * they are. Used by `palace hook`.
+ */
+import { isOutage, Spool } from "../wire/client/spool.ts";
+import type { Config } from "../config/config.ts";
+import { PalaceError } from "../base/errors.ts";
+import { IDEMPOTENCY_META } from "../protocol/spec.ts";
+import type { Exchange } from "./signal/signals.ts";
+import { endOf, type Turn } from "./turn.ts";
+
+/** `key`: that of the attempts before, any of which the broker may have received; `atMs`: when the turn ended. */
+type LateTurn = Readonly<{
+  config: Config;
+  agent: string;
+  turn: Turn;
+  exchange: Exchange;
+  key: string;
+  atMs: number;
+}>;
+
+/** Returns once it is on disk; `remove` takes it off, once a broker has it. Errors of both: TRANSPORT_SPOOL_FULL, STORE_*. */
+export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): { remove: () => void } {
+  const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
+  const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });
+  const spool = new Spool(config.paths.spoolDir);
+  const name = spool.append({ atMs, agent, tool: "turn.end", key, line });
+  return { remove: () => spool.remove(name) };
+}
+
+/** Errors: any that no waiting cures. */
+export function worthWaiting(error: unknown): PalaceError {
+  if (error instanceof PalaceError && (error.retryable || isOutage(error))) return error;
+  throw error;
+}

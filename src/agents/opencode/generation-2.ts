@@ -1,0 +1,218 @@
+/**
+ * The hooks and events of opencode 2, made from its published types: the real opencode 2 was not run. Used by palace.ts.
+ * opencode 2 runs in a service for many projects, and calls `setup` once for each.
+ */
+import type { Env } from "../../config/env.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { within } from "../../base/within.ts";
+import { COMPACTING, LOOK_MAX_MS, Memory } from "./memory.ts";
+import type { Part } from "./turns.ts";
+
+/** Parts of a request to the model. */
+export type TextPart = { type: "text"; text: string };
+export type ModelMessage = { id?: string; role: string; content: readonly { type: string; text?: string }[] };
+
+/** Events of the session hooks. opencode sends the model each event as the hooks leave it. */
+export type SessionHooks = {
+  prompt: { sessionID: string; messageID: string; prompt: { text: string } };
+  context: { sessionID: string; kind?: string; system: TextPart[]; messages: ModelMessage[] };
+  compaction: { sessionID: string; system: TextPart[] };
+};
+
+/** A message as `session.context` returns it. */
+export type StoredMessage = { id: string; type: string; content?: readonly StoredPart[] };
+export type StoredPart = { type: string; id?: string; text?: string; name?: string; state?: unknown };
+
+export type SecondEvent = {
+  type: string;
+  data?: { sessionID?: string; parentID?: string; location?: { directory?: string } };
+};
+
+/** The part of opencode 2's plugin context that is used here. */
+export type Context = {
+  app?: { version?: string };
+  location?: { directory?: string };
+  session: {
+    hook<Name extends keyof SessionHooks>(
+      name: Name,
+      callback: (event: SessionHooks[Name]) => Promise<void>,
+    ): Promise<unknown>;
+    get(request: { sessionID: string }): Promise<{ parentID?: string | undefined }>;
+    context(request: { sessionID: string }): Promise<readonly StoredMessage[]>;
+  };
+  event: { subscribe(options: { signal: AbortSignal }): AsyncIterable<SecondEvent> };
+};
+
+/** True for what opencode 2 hands to `setup`. opencode 1.18 calls `setup` too, with neither session hooks nor events. */
+export function isSecond(value: unknown): value is Context {
+  if (!isRecord(value)) return false;
+  const { app, session, event } = value;
+  if (isRecord(app) && String(app["version"]).startsWith("1.")) return false;
+  return (
+    isRecord(session) &&
+    typeof session["hook"] === "function" &&
+    isRecord(event) &&
+    typeof event["subscribe"] === "function"
+  );
+}
+
+/** Ends an execution of the agent. The value is true when its answer was broken off. */
+const ENDS: ReadonlyMap<string, boolean> = new Map([
+  ["session.execution.succeeded", false],
+  ["session.execution.failed", true],
+  ["session.execution.interrupted", true],
+]);
+
+/** `isServed` tells that the 1.x half of this file acts in this process. Returns the cleanup. Never throws. */
+export async function serveSecond(context: Context, env: Env, isServed: () => boolean): Promise<() => Promise<void>> {
+  const served = new Served(context, env);
+  const { memory } = served;
+  const hook = <Name extends keyof SessionHooks>(
+    name: Name,
+    work: (event: SessionHooks[Name]) => Promise<void> | void,
+  ): Promise<void> =>
+    memory.safely(name, async () => {
+      await context.session.hook(name, async (event) => {
+        if (!isServed()) await memory.safely(name, () => work(event));
+      });
+    });
+  await hook("prompt", (event) => served.prompted(event));
+  await hook("context", (event) => served.show(event));
+  await hook("compaction", ({ sessionID, system }) => {
+    if (memory.isKnownChild(sessionID)) return;
+    system.push({ type: "text", text: COMPACTING });
+    memory.compacting(sessionID);
+  });
+  const ending = new AbortController();
+  void memory.safely("events", async () => {
+    for await (const event of context.event.subscribe({ signal: ending.signal }))
+      if (!isServed()) await memory.safely(event.type, () => served.on(event));
+  });
+  return async () => {
+    ending.abort();
+    await memory.safely("close", () => served.close());
+  };
+}
+
+class Served {
+  readonly memory: Memory;
+  readonly #context: Context;
+  /** The last prompt of each session, by its message's id. */
+  readonly #prompts = new Map<string, string>();
+  /** Turns that have ended and are being read. */
+  readonly #settling = new Map<string, Promise<void>>();
+
+  constructor(context: Context, env: Env) {
+    this.#context = context;
+    const find = (sessionID: string) => context.session.get({ sessionID });
+    this.memory = new Memory({ env, find, cwd: context.location?.directory });
+  }
+
+  async prompted({ sessionID, messageID, prompt }: SessionHooks["prompt"]): Promise<void> {
+    await within(this.#settling.get(sessionID), LOOK_MAX_MS);
+    const isResumed = this.memory.isNew(sessionID) ? this.#wasUsed(sessionID) : true;
+    if (await this.memory.isChild(sessionID)) return;
+    this.#prompts.set(sessionID, messageID);
+    this.memory.prompted(sessionID, messageID, prompt.text.trim(), await isResumed);
+  }
+
+  /** Adds the wake-up text to the system prompt, and the memory's texts in front of the user's messages. */
+  async show({ sessionID, kind = "primary", system, messages }: SessionHooks["context"]): Promise<void> {
+    if (kind !== "primary" || this.memory.isKnownChild(sessionID)) return;
+    const text = await this.memory.wakeUp(sessionID);
+    if (text !== "") system.push({ type: "text", text });
+    await this.memory.asked(sessionID);
+    for (const [at, message] of messages.entries()) {
+      if (message.role !== "user" || message.id === undefined) continue;
+      // opencode hands over files, shell output and summaries as messages of the user, too: those were never told anything.
+      const told = this.memory.turns.before(message.id, message.id === this.#prompts.get(sessionID));
+      if (told !== "") messages[at] = withText(message, told);
+    }
+  }
+
+  on({ type, data: { sessionID, parentID, location } = {} }: SecondEvent): void {
+    if (sessionID === undefined) return;
+    const isBroken = ENDS.get(type);
+    if (isBroken !== undefined) this.#settle(sessionID, isBroken);
+    // Every project hears every event of the service: a session of another folder belongs to that project.
+    const isHere = location?.directory !== undefined && location.directory === this.#context.location?.directory;
+    if (type === "session.created" && isHere) this.memory.begun(sessionID, parentID);
+    if (type === "session.revert.committed") this.memory.turns.removed(sessionID);
+    if (type === "session.deleted") {
+      this.memory.deleted(sessionID);
+      this.#prompts.delete(sessionID);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#settling.values());
+    await this.memory.close();
+  }
+
+  #settle(id: string, isBroken: boolean): void {
+    const settled = this.memory
+      .safely("turn", () => this.#readTurn(id, isBroken))
+      .then(() => this.memory.rested(id))
+      .finally(() => {
+        if (this.#settling.get(id) === settled) this.#settling.delete(id);
+      });
+    this.#settling.set(id, settled);
+  }
+
+  /** Reads the answer from what opencode has stored since the prompt. */
+  async #readTurn(id: string, isBroken: boolean): Promise<void> {
+    const { turns } = this.memory;
+    const prompt = turns.messageOf(id);
+    if (prompt === undefined) return;
+    if (isBroken) return turns.broke({ sessionID: id, role: "assistant", error: true });
+    const messages = (await within(this.#context.session.context({ sessionID: id }), LOOK_MAX_MS)) ?? [];
+    if (turns.messageOf(id) !== prompt) return;
+    for (const part of partsSince(messages, prompt)) turns.answer({ ...part, sessionID: id });
+  }
+
+  /** True unless opencode returns an empty session. */
+  async #wasUsed(sessionID: string): Promise<boolean> {
+    let messages: readonly StoredMessage[] | undefined;
+    await this.memory.safely("context", async () => {
+      messages = await within(this.#context.session.context({ sessionID }), LOOK_MAX_MS);
+    });
+    return messages?.some(({ type }) => type === "user" || type === "assistant" || type === "compaction") ?? true;
+  }
+}
+
+/** Copies the message with the text in front of its first text. opencode's own stays as it is, and so does its class. */
+function withText(message: ModelMessage, told: string): ModelMessage {
+  const first = message.content.findIndex(({ type, text = "" }) => type === "text" && text !== "");
+  if (first === -1) return message;
+  const content = message.content.map((part, at) =>
+    at === first ? { ...part, text: `${told}\n\n${part.text}` } : part,
+  );
+  const copy = Object.create(Object.getPrototypeOf(message) as object) as ModelMessage;
+  return Object.assign(copy, message, { content });
+}
+
+/** Returns the answer as parts of 1.x. A compaction within the turn takes the prompt away: then all after it is the answer. */
+function partsSince(messages: readonly StoredMessage[], prompt: string): Part[] {
+  const own = messages.findIndex(({ id }) => id === prompt);
+  const start = own === -1 ? messages.findLastIndex(({ type }) => type === "user" || type === "compaction") : own;
+  return messages
+    .slice(start + 1)
+    .filter(({ type }) => type === "assistant")
+    .flatMap(({ id, content = [] }) => content.map((part, at) => partOf(part, id, at)));
+}
+
+function partOf({ type, text, name, state }: StoredPart, messageID: string, at: number): Part {
+  const id = `${messageID}/${at}`;
+  if (type !== "tool" || !isRecord(state)) return { id, type, messageID, ...(text !== undefined && { text }) };
+  const { status, input, content, structured, metadata } = state;
+  const ended = [structured, metadata].find((one) => isRecord(one) && typeof one["exit"] === "number");
+  const output = (Array.isArray(content) ? content : [])
+    .map((one: unknown) => (isRecord(one) && typeof one["text"] === "string" ? one["text"] : ""))
+    .join("\n");
+  return {
+    ...{ id, type, messageID },
+    // The shell has another name in opencode 2.
+    tool: name === "shell" ? "bash" : (name ?? ""),
+    state: { status: String(status), input, output, ...(isRecord(ended) && { metadata: ended }) },
+  };
+}

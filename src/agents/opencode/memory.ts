@@ -1,0 +1,171 @@
+/**
+ * Manages the memory's part of opencode's sessions: the wake-up text, the texts of memory with outcomes for a prompt, and the filing.
+ * Both generations of the plugin use it and report events to it.
+ */
+import type { Env } from "../../config/env.ts";
+import type { HarnessSettings } from "../../config/harness.ts";
+import { within } from "../../base/within.ts";
+import {
+  askTurn,
+  askWakeUp,
+  debugLog,
+  endTurn,
+  handOver,
+  type Hook,
+  hookOf,
+  readSettings,
+  type Session,
+} from "../extension/hook.ts";
+import { Turns } from "./turns.ts";
+
+/** Goes to the model that summarizes a session. */
+export const COMPACTING =
+  "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
+/** opencode answers from its own process, whatever the memory does. */
+export const LOOK_MAX_MS = 500;
+
+/** Every call gets the text that the first one got, so that prompt caches hit. */
+type Told = { text: Promise<string>; isFixed: boolean };
+
+/** Asks opencode for a session; undefined when it knows none. */
+export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
+
+/** `cwd`: the project's folder, where the process runs in another one. */
+export type MemoryParts = { env: Env; find?: Find | undefined; cwd?: string | undefined };
+
+const sessionOf = (id: string): Session => ({ harness: "opencode", id });
+
+export class Memory {
+  readonly turns = new Turns();
+  readonly #settings: HarnessSettings;
+  readonly #log: Hook["log"];
+  readonly #hook: Hook;
+  readonly #find: Find | undefined;
+  readonly #told = new Map<string, Told>();
+  /** Sessions that were begun, or looked up, here; `#children`: those of subagents. */
+  readonly #known = new Set<string>();
+  readonly #children = new Set<string>();
+  /** Sessions with messages since their last hand-over. */
+  readonly #unfiled = new Set<string>();
+  readonly #asked = new Map<string, Promise<void>>();
+  readonly #keeping = new Set<Promise<void>>();
+
+  constructor({ env, find, cwd }: MemoryParts) {
+    this.#settings = readSettings(env);
+    this.#log = debugLog(this.#settings.isDebug);
+    const agent = this.#settings.agentName ?? "opencode";
+    this.#hook = { ...hookOf(this.#settings, { ...env, MEMPALACE_AGENT_NAME: agent }, agent, this.#log), cwd };
+    this.#find = find;
+  }
+
+  /** Runs the work and logs its error, so that opencode goes on. */
+  async safely(what: string, work: () => Promise<void> | void): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#log(`${what}: ${String(error)}`);
+    }
+  }
+
+  /** A subagent gets what it needs from its caller, and is filed with the session that it belongs to. */
+  begun(id: string, parentID: string | undefined): void {
+    this.#known.add(id);
+    if (parentID !== undefined) this.#children.add(id);
+    else if (this.#settings.wakeUp) this.#tell(id, false);
+  }
+
+  isKnownChild(id: string): boolean {
+    return this.#children.has(id);
+  }
+
+  /** True until a wake-up text is asked for. */
+  isNew(id: string): boolean {
+    return !this.#told.has(id);
+  }
+
+  /** A subagent that is gone on with after a start of opencode was begun elsewhere. */
+  async isChild(id: string): Promise<boolean> {
+    if (!this.#known.has(id) && this.#find !== undefined) {
+      const found = this.#find(id).catch((error: unknown) => void this.#log(`session: ${String(error)}`));
+      const data = await within(found, LOOK_MAX_MS);
+      if (data !== undefined) this.#known.add(id);
+      if (data?.parentID !== undefined) this.#children.add(id);
+    }
+    return this.#children.has(id);
+  }
+
+  /** `isResumed`: the session was begun before, so it gets only the kept wake-up text. */
+  prompted(id: string, message: string | undefined, prompt: string, isResumed: boolean): void {
+    this.#unfiled.add(id);
+    if (this.#settings.outcomes !== "off" && prompt !== "" && message !== undefined) {
+      this.turns.begin(id, message, prompt);
+      const asking = askTurn(this.#hook, sessionOf(id), prompt, this.turns.lost(id));
+      this.#asked.set(
+        id,
+        asking
+          .then((beside) => this.turns.tell(id, message, beside))
+          .catch((error: unknown) => this.#log(`turn: ${String(error)}`)),
+      );
+    }
+    // A request made here has its answer by the time the model is called.
+    if (this.#settings.wakeUp) this.#tell(id, isResumed);
+  }
+
+  /** Returns the wake-up text of a session, the same bytes each time; empty when there is none in time. */
+  async wakeUp(id: string): Promise<string> {
+    if (!this.#settings.wakeUp || this.#children.has(id)) return "";
+    const kept = this.#tell(id, true);
+    const text = kept.isFixed ? await kept.text : ((await within(kept.text, this.#settings.turnMaxMs)) ?? "");
+    if (!kept.isFixed) this.#told.set(id, { text: Promise.resolve(text), isFixed: true });
+    return text;
+  }
+
+  /** Waits for the texts for the last prompt, no longer than a turn may wait. */
+  async asked(id: string): Promise<void> {
+    await within(this.#asked.get(id), this.#settings.turnMaxMs);
+  }
+
+  /** Files the session; the next prompt may be shown again what the summary drops. */
+  compacting(id: string): void {
+    this.turns.compacted(id);
+    this.#unfiled.add(id);
+    this.#file(id);
+  }
+
+  /** Keeps the exchange, and files the session: its agent rests. */
+  rested(id: string): void {
+    this.#keep(id);
+    this.#file(id);
+  }
+
+  deleted(id: string): void {
+    this.#told.delete(id);
+    this.turns.drop(id);
+    this.#asked.delete(id);
+    this.#known.delete(id);
+  }
+
+  async close(): Promise<void> {
+    for (const id of this.#unfiled) this.#file(id);
+    await Promise.all(this.#keeping);
+  }
+
+  #tell(id: string, isResumed: boolean): Told {
+    const before = this.#told.get(id);
+    if (before !== undefined) return before;
+    const fresh = { text: askWakeUp(this.#hook, sessionOf(id), isResumed), isFixed: false };
+    this.#told.set(id, fresh);
+    return fresh;
+  }
+
+  #file(id: string): void {
+    if (this.#unfiled.delete(id)) handOver(this.#hook, sessionOf(id));
+  }
+
+  #keep(id: string): void {
+    const said = this.turns.end(id);
+    if (said === undefined) return;
+    const kept = endTurn(this.#hook, sessionOf(id), said).finally(() => this.#keeping.delete(kept));
+    this.#keeping.add(kept);
+  }
+}

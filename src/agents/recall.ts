@@ -1,0 +1,23 @@
+/**
+ * Recalls the three drawers that match a prompt best, in their fence. Used by `palace hook` when MEMPALACE_RECALL is on.
+ */
+import type { Client } from "../wire/client/client.ts";
+import { isRecord } from "../base/is-record.ts";
+import { fence } from "./fence.ts";
+
+const HITS = 3;
+const PROMPT_MAX_CHARS = 500;
+const HIT_MAX_CHARS = 900;
+
+/** Returns the fenced hits for a prompt; empty when nothing matches. Errors: the client's. */
+export async function recallText(client: Client, prompt: string, maxBytes: number): Promise<string> {
+  const query = prompt.trim().slice(0, PROMPT_MAX_CHARS);
+  const answer = await client.callTool("mempalace_search", { query, limit: HITS });
+  const found: unknown = isRecord(answer) ? answer["results"] : undefined;
+  const hits = Array.isArray(found) ? (found as unknown[]).filter(isRecord) : [];
+  const word = (value: unknown): string => (typeof value === "string" ? value : "");
+  const parts = hits.map(
+    (hit) => `[${word(hit["wing"])}/${word(hit["room"])}]\n${word(hit["text"]).slice(0, HIT_MAX_CHARS)}`,
+  );
+  return fence(parts.join("\n\n"), maxBytes);
+}

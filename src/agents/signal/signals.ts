@@ -1,0 +1,45 @@
+/**
+ * Derives a turn's signals from the tool uses that the host has recorded, never from the model's words. Pure. Used by the readers of the
+ * three agents.
+ */
+import { isRecord } from "../../base/is-record.ts";
+import type { HostSignal } from "../../protocol/outcome.ts";
+import { type Ended, readCommand } from "./command.ts";
+
+/** One use of a tool that has ended, in the order of use: a command, or a change of a file. */
+export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited" };
+
+/** Exchange of a turn, with the signals of its tools. */
+export type Exchange = Readonly<{ user: string; assistant: string; signals: readonly HostSignal[] }>;
+
+const EDITORS: ReadonlySet<string> = new Set([
+  ...["edit", "write", "multiedit", "notebookedit", "patch", "apply_patch"],
+]);
+
+/**
+ * Returns a tool use as a step. `ended`: undefined if the host does not know it. Undefined for other tools, and for a command that has
+ * not ended by itself.
+ */
+export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined): Step | undefined {
+  const name = typeof tool === "string" ? tool.toLowerCase() : "";
+  if (EDITORS.has(name)) return { kind: "edited" };
+  const command = isRecord(input) ? input["command"] : undefined;
+  if (name !== "bash" || typeof command !== "string" || ended === undefined) return undefined;
+  return { kind: "ran", command, ...ended };
+}
+
+/** Returns the signals of the steps. The last run of tests decides, even if it is unclear. */
+export function signalsOf(steps: readonly Step[]): HostSignal[] {
+  const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step) : undefined));
+  const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
+  const last = told.findLast((one) => one !== undefined);
+  // A revert after a change of the same turn may take back that very change.
+  const firstEdit = steps.findIndex(({ kind }) => kind === "edited");
+  const hasReverted = told.slice(0, firstEdit === -1 ? undefined : firstEdit).some((one) => one?.hasReverted === true);
+  return [
+    ...(tests === "passed" ? (["tests-passed"] as const) : []),
+    ...(tests === "failed" ? (["tests-failed"] as const) : []),
+    ...(last?.hasFailed === true ? (["command-failed"] as const) : []),
+    ...(hasReverted ? (["reverted"] as const) : []),
+  ];
+}

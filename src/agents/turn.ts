@@ -1,0 +1,116 @@
+/**
+ * Sends a conversation's turns to memory that learns from outcomes. It fetches the texts for the agent beside the user's message, and
+ * stores the exchange once the agent has answered. Used by `palace hook` when MEMPALACE_OUTCOMES is on.
+ */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import type { Client } from "../wire/client/client.ts";
+import { isRecord } from "../base/is-record.ts";
+import { CONVERSATION_ID_MAX, SAID_MAX, SIGNALS_MAX } from "../protocol/limits.ts";
+import { isHostSignal, type OwedScore } from "../protocol/outcome.ts";
+import { IDEMPOTENCY_META, type Methods } from "../protocol/spec.ts";
+import type { Judgment } from "./judge/judgment.ts";
+import type { Exchange } from "./signal/signals.ts";
+
+export type Turn = Readonly<{
+  /** The agent's name, and its own id of the session. */
+  conversation: string;
+  /** The agent's working folder; empty if unknown. */
+  cwd: string;
+}>;
+
+export type Asking = Readonly<{
+  prompt: string;
+  /** True to leave out memories of other projects. */
+  isScoped: boolean;
+  /** True if the agent's context no longer contains what it was shown before. */
+  isFresh?: boolean;
+  /** True if the agent's context no longer contains what was said either. */
+  isCompacted: boolean;
+  /** Longest time to wait, ms. */
+  withinMs: number;
+}>;
+
+/** Texts for the agent: the question about the exchange before, and the memories. Each may be empty. */
+export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
+
+/** Errors: the client's. */
+export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
+  const project = projectOf(turn);
+  // An older broker knows only `isFresh`.
+  const isFresh = more.isFresh === true || more.isCompacted;
+  const params = { conversation: idOf(turn), prompt, ...more, isFresh, ...(isScoped && project !== "" && { project }) };
+  return client.call("turn.begin", params);
+}
+
+/** Stores an exchange, once per key even if repeated. Errors: the client's. */
+export async function keepExchange(client: Client, turn: Turn, exchange: Exchange, key: string): Promise<void> {
+  await client.call("turn.end", endOf(turn, exchange), { key });
+}
+
+export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Methods["turn.end"]["params"] {
+  const project = projectOf(turn);
+  // One character more than is stored, so that the broker sees that the text was cut.
+  const said = { user: user.trim().slice(0, SAID_MAX + 1), assistant: assistant.trim().slice(0, SAID_MAX + 1) };
+  const more = { ...(project !== "" && { project }), ...(signals.length > 0 && { signals: [...signals] }) };
+  return { conversation: idOf(turn), ...said, ...more };
+}
+
+/**
+ * Returns the scores that the agent was asked for in this turn and has not given; null if there are none, or if the broker is too old.
+ * `reply`: the user's words in this turn.
+ */
+export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
+  // Without a reply nobody can judge what the user made of the answer.
+  if (reply.trim() === "") return null;
+  const owed = await client
+    .call("turn.owed", { conversation: idOf(turn), reply: reply.slice(0, SAID_MAX) })
+    .catch(() => undefined);
+  return owed === undefined || owed.exchange === null ? null : owed;
+}
+
+/** Sends a judgment, counted once per exchange even if repeated. Errors: the client's. */
+export async function keepJudgment(
+  client: Client,
+  turn: Turn,
+  { exchange, sinceMs }: OwedScore,
+  judgment: Judgment,
+): Promise<number> {
+  const id = exchange?.id ?? "";
+  const params = {
+    conversation: idOf(turn),
+    exchange: id,
+    sinceMs,
+    ...judgment,
+    _meta: { [IDEMPOTENCY_META]: `judge/${id}` },
+  };
+  return (await client.call("turn.judge", params)).judged;
+}
+
+/**
+ * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and unknown
+ * signals of another version are dropped: the exchange is stored all the same.
+ */
+export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
+  const word = (value: unknown): string => (typeof value === "string" ? value : "");
+  try {
+    const value: unknown = JSON.parse(text);
+    const given = isRecord(value) ? value : {};
+    const { prompt, user, assistant, cwd, signals } = given;
+    const known = Array.isArray(signals) ? signals.filter(isHostSignal).slice(0, SIGNALS_MAX) : [];
+    return { prompt: word(prompt), user: word(user), assistant: word(assistant), cwd: word(cwd), signals: known };
+  } catch {
+    return { prompt: "", user: "", assistant: "", cwd: "", signals: [] };
+  }
+}
+
+function idOf({ conversation }: Turn): string {
+  if (conversation.length <= CONVERSATION_ID_MAX) return conversation;
+  const [agent = ""] = conversation.split("/");
+  return `${agent.slice(0, CONVERSATION_ID_MAX / 2)}/${createHash("sha256").update(conversation).digest("hex")}`;
+}
+
+/** Returns the project's name, which is its folder's name: the same checkout has another path in a container. */
+function projectOf({ cwd }: Turn): string {
+  return basename(cwd);
+}

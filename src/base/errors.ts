@@ -1,0 +1,118 @@
+/**
+ * Every error code there is, and the one class that carries them. Both sides of the wire import this file.
+ * A code's family says who may see it, whether a retry helps and how the command line exits.
+ */
+
+import { withoutPassword } from "./without-password.ts";
+
+/** Code → what it means, in words for the documentation; a test holds docs/reference/errors.md against this table. */
+export const ERROR_CODES = {
+  CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
+  CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel takes",
+  CONFIG_USAGE: "the command line is wrong",
+  TRANSPORT_REFUSED: "no broker answers at that endpoint",
+  TRANSPORT_CLOSED: "the connection ended before the reply",
+  TRANSPORT_TIMEOUT: "the broker did not answer in time",
+  TRANSPORT_FRAME_TOO_LARGE: "one message is larger than the frame limit",
+  TRANSPORT_SANDBOXED: "a sandbox does not let this process open sockets",
+  TRANSPORT_SPOOL_FULL: "no broker can be reached, and the spool for waiting writes is full",
+  PROTOCOL_BAD_FRAME: "a message is not UTF-8 JSON, or is nested too deep",
+  PROTOCOL_BAD_PARAMS: "the parameters do not fit the method",
+  PROTOCOL_UNKNOWN_METHOD: "the broker has no such method",
+  PROTOCOL_VERSION_MISMATCH: "client and broker share no protocol version",
+  PROTOCOL_KEY_REUSED: "an idempotency key came again with other arguments",
+  BROKER_BUSY: "the write queue is full",
+  BROKER_SHUTTING_DOWN: "the broker is finishing its work before it ends, and takes no more calls",
+  BROKER_STOPPED: "somebody stopped the broker by hand, so agents do not start it again",
+  BROKER_START_FAILED: "a broker was started and did not become reachable",
+  BROKER_DENIED: "the broker does not allow this client to do that",
+  BROKER_CANCELLED: "the client cancelled the call, or disconnected, before it was done",
+  PALACE_NOT_FOUND: "there is no palace in that folder",
+  PALACE_GONE: "the palace directory or ledger vanished",
+  PALACE_FOREIGN_MOUNT: "the palace is on a mount whose locks other machines do not see",
+  PALACE_LOCKED: "another process is writing this palace",
+  STORE_UNAVAILABLE: "a store does not answer for now",
+  STORE_CORRUPT: "a store's file is damaged",
+  STORE_DISK_FULL: "the disk is full; nothing was written",
+  STORE_READ_ONLY: "the palace cannot be written; reads go on",
+  STORE_MODEL_MISMATCH: "the palace was embedded with another model",
+  ENGINE_UNAVAILABLE: "the engine's process does not run for now, so it did not get the call",
+  ENGINE_CALL_LOST: "the engine's process ended during the call; the call may or may not be done",
+  ENGINE_TIMEOUT: "the engine's process did not answer in time and was replaced; the call may or may not be done",
+  ENGINE_UNSUPPORTED: "the engine in use cannot do that",
+  FEEDER_SOURCE_UNREADABLE: "a source cannot be read",
+  FEEDER_PARTIAL: "some sources were not filed",
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
+
+/** Exit codes of every executable, by family (docs/reference/errors.md). 70 is left for a broken invariant, 130 for Ctrl-C. */
+export const EXIT_CODES: Record<Family, number> = {
+  CONFIG: 2,
+  TRANSPORT: 3,
+  PROTOCOL: 4,
+  BROKER: 5,
+  PALACE: 6,
+  STORE: 7,
+  FEEDER: 8,
+  ENGINE: 9,
+};
+
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
+  "TRANSPORT_REFUSED",
+  "TRANSPORT_CLOSED",
+  "TRANSPORT_TIMEOUT",
+  "BROKER_BUSY",
+  "BROKER_SHUTTING_DOWN",
+  "STORE_UNAVAILABLE",
+  "ENGINE_UNAVAILABLE",
+  "FEEDER_PARTIAL",
+]);
+
+export type PalaceErrorOptions = { op?: string; cause?: unknown; retryAfterMs?: number };
+
+/** The form in which an error crosses the wire, as `error.data`. The cause stays at home. */
+export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
+
+/**
+ * The only error class we throw on purpose. `message` is one sentence that is safe to show, `hint` is what to type
+ * next (may be empty), `op` is the step that failed.
+ */
+export class PalaceError extends Error {
+  override readonly name = "PalaceError";
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly op: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, hint: string, options: PalaceErrorOptions = {}) {
+    super(withoutPassword(message), options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = withoutPassword(hint);
+    this.op = options.op;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  get retryable(): boolean {
+    return RETRYABLE.has(this.code);
+  }
+
+  get exitCode(): number {
+    return EXIT_CODES[this.code.slice(0, this.code.indexOf("_")) as Family];
+  }
+
+  toWire(): WireErrorData {
+    const data: WireErrorData = { code: this.code, hint: this.hint, retryable: this.retryable };
+    if (this.retryAfterMs !== undefined) data.retryAfterMs = this.retryAfterMs;
+    return data;
+  }
+}
+
+/** Usual hint of PROTOCOL_BAD_PARAMS, if no better one is known: the caller is one of our commands, or a user's program. */
+export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
+}

@@ -1,0 +1,36 @@
+/**
+ * Structured log: one JSON object a line, keys `atMs`, `level`, `event`, then the fields. Imported from anywhere. A line is bounded:
+ * fields hold what peers have sent, too.
+ */
+import { cut } from "./cut.ts";
+import { withoutPassword } from "./without-password.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFields = Record<string, string | number | boolean | null | undefined>;
+
+export type Log = {
+  readonly [level in LogLevel]: (event: string, fields?: LogFields) => void;
+};
+
+/** A stack trace fits. */
+const FIELD_MAX = 4_000;
+
+/** `write` takes one line with its line feed and must not throw: a full disk may lose a log line, nothing else. */
+export function createLog(write: (line: string) => void, level: LogLevel, now: () => number = Date.now): Log {
+  const from = LOG_LEVELS.indexOf(level);
+  const at =
+    (name: LogLevel) =>
+    (event: string, fields: LogFields = {}): void => {
+      if (LOG_LEVELS.indexOf(name) < from) return;
+      const bounded = Object.entries(fields).map(([key, value]) => [
+        key,
+        typeof value === "string" ? cut(withoutPassword(value), FIELD_MAX) : value,
+      ]);
+      const line = { atMs: now(), level: name, event, ...(Object.fromEntries(bounded) as LogFields) };
+      write(`${JSON.stringify(line)}\n`);
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+export const SILENT_LOG: Log = createLog(() => {}, "error");

@@ -1,0 +1,120 @@
+/**
+ * The staging area of the docs feeder for other parts: the names of its folders, and the user's file that a staged copy
+ * was made from. The feeder writes it (feeders/doc-miner/stage.ts); the broker answers with it. Reads only.
+ */
+import { createHash } from "node:crypto";
+import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+
+export const STAGING_FOLDER = "mempalace-docs";
+export const MANIFESTS = ".manifest";
+export const OWNER_FILE = "owner.json";
+
+/** Returns the staging folder. It is beside the user's cache folder, whichever palace is fed. */
+export function stagingHome(cacheDir: string): string {
+  return join(dirname(cacheDir), STAGING_FOLDER);
+}
+
+/** The first project of a wing has the wing's folder, each other one a folder below it. */
+export function folderOfProject(root: string): string {
+  return `${basename(root)}-${shortHash(root)}`;
+}
+
+export function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}
+
+/** A manifest begins with its subject; the list of its files may be long. */
+const HEAD_SIZE_BYTES = 16 * 1024;
+const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
+
+/** Folder below the wing's → the project staged there. */
+type Projects = ReadonlyMap<string, string>;
+
+export class StagedOriginals {
+  readonly #home: string;
+  /** Cached by wing, until a manifest is written. */
+  readonly #known = new Map<string, { mtimeNs: bigint; projects: Projects }>();
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  /** The user's file, if it still exists, under any home in which it was staged. Undefined for other paths. */
+  original(sourceFile: string): string | undefined {
+    const parts = sourceFile.split("/");
+    const at = parts.indexOf(STAGING_FOLDER);
+    const [wing = "", ...rest] = at < 0 ? [] : parts.slice(at + 1);
+    if (wing === "" || rest.length === 0 || [wing, ...rest].some((part) => part === "." || part === ".."))
+      return undefined;
+    const projects = this.#projectsOf(wing);
+    const own = rest.length > 1 ? projects.get(rest[0] ?? "") : undefined;
+    const root = own ?? projects.get("");
+    if (root === undefined) return undefined;
+    const path = join(root, ...(own === undefined ? rest : rest.slice(1)));
+    return look(path)?.isFile() === true ? path : undefined;
+  }
+
+  /** The names under which a user's file may have been filed here. */
+  stagedAs(path: string): string[] {
+    if (!isAbsolute(path)) return [];
+    return list(join(this.#home, MANIFESTS)).flatMap((wing) =>
+      [...this.#projectsOf(wing)].flatMap(([folder, root]) => {
+        const inside = relative(root, path);
+        const isBelow = inside !== "" && !/^\.\.(?:\/|$)/.test(inside);
+        return isBelow ? [join(this.#home, wing, folder, inside)] : [];
+      }),
+    );
+  }
+
+  #projectsOf(wing: string): Projects {
+    const notes = join(this.#home, MANIFESTS, wing);
+    const mtimeNs = look(notes)?.mtimeNs;
+    if (mtimeNs === undefined) return new Map();
+    const known = this.#known.get(wing);
+    if (known?.mtimeNs === mtimeNs) return known.projects;
+    const projects = readProjects(notes);
+    this.#known.set(wing, { mtimeNs, projects });
+    return projects;
+  }
+}
+
+/** Also undefined for a name that no file can have. */
+function look(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
+function readProjects(notes: string): Projects {
+  const names = list(notes);
+  const owner = names.includes(OWNER_FILE) ? rootIn(join(notes, OWNER_FILE)) : undefined;
+  const roots = names.map((name) => rootIn(join(notes, name))).filter((root) => root !== undefined);
+  const others = roots.filter((root) => root !== owner).map((root): [string, string] => [folderOfProject(root), root]);
+  return new Map([...others, ...(owner === undefined ? [] : ([["", owner]] as const))]);
+}
+
+function rootIn(file: string): string | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r");
+    const head = Buffer.alloc(HEAD_SIZE_BYTES);
+    const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
+    return found === undefined ? undefined : (JSON.parse(found) as string);
+  } catch {
+    // Unreadable: its documents are shown under their staged names.
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,21 @@
+/** Progress and cancellation of a long job on a thread. */
+import { setImmediate as turn } from "node:timers/promises";
+import { PalaceError } from "./errors.ts";
+
+export type Progress = { step: string; done: number; total: number };
+
+export class Steps {
+  progress: Progress = { step: "starting", done: 0, total: 0 };
+  #cancelled = false;
+
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  /** A point where the job may end; other calls to the thread are answered here. Errors: BROKER_CANCELLED. */
+  async step(step: string, done: number, total: number): Promise<void> {
+    this.progress = { step, done, total };
+    await turn();
+    if (this.#cancelled) throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Calls into a worker thread, typed by one table of methods. The parent half (`startThread`, `lazyThread`) is used by
+ * whoever has a thread, the thread half (`serveThread`) by the `*-thread.ts` entries. When a thread dies, its open calls
+ * fail.
+ */
+import { basename, extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parentPort, Worker } from "node:worker_threads";
+import { type ErrorCode, isErrorCode, PalaceError } from "./errors.ts";
+import { isDiskFull } from "./state-files.ts";
+
+/** Calls in flight to one thread; the broker's own queues are shorter. */
+const CALLS_MAX = 4096;
+
+// The compiler checks every call against the table; `never` lets any method fit the bound.
+export type Methods = Record<string, (...args: never[]) => unknown>;
+
+export type Thread<M extends Methods> = {
+  call<K extends keyof M & string>(method: K, ...args: Parameters<M[K]>): Promise<Awaited<ReturnType<M[K]>>>;
+  close(): Promise<void>;
+};
+
+type Request = { id: number; method: string; args: unknown[] };
+type Failure = { code: ErrorCode; message: string; hint: string };
+type Reply = { id: number; value?: unknown; failure?: Failure };
+
+/**
+ * V8 lets the young objects of each thread take 192 MB by default, and a thread that then waits keeps what it took. With
+ * this bound it keeps 16 MB; the old generation stays as it is.
+ */
+const YOUNG_MAX_MIB = 24;
+
+/** Id of the message that tells whether the thread has opened. */
+const OPENED = 0;
+
+/**
+ * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: the entry is beside it and has its
+ * extension, before and after the build.
+ */
+export function threadFile(owner: string, name: string): URL {
+  return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
+}
+
+/** Resolves once the thread has opened. Errors: what its opening threw; STORE_UNAVAILABLE when it ended by itself. */
+export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
+  const name = nameOf(file);
+  const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MAX_MIB } });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = OPENED;
+  let ended: PalaceError | undefined;
+
+  const end = (cause: unknown): void => {
+    ended ??= new PalaceError("STORE_UNAVAILABLE", `the ${name} thread ended`, "palace restart", { cause });
+    for (const one of waiting.values()) one.reject(ended);
+    waiting.clear();
+  };
+  worker.on("error", end);
+  worker.on("exit", (exitCode) => end(new Error(`exit code ${exitCode}`)));
+  worker.on("message", (reply: Reply) => {
+    const one = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if (reply.failure === undefined) one?.resolve(reply.value);
+    else one?.reject(new PalaceError(reply.failure.code, reply.failure.message, reply.failure.hint));
+  });
+
+  const expect = (id: number): Promise<unknown> => {
+    const one = Promise.withResolvers<unknown>();
+    waiting.set(id, one);
+    return one.promise;
+  };
+  const close = async (): Promise<void> => {
+    await worker.terminate();
+  };
+  await expect(OPENED).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    close,
+    async call(method, ...args) {
+      if (ended !== undefined) throw ended;
+      if (waiting.size >= CALLS_MAX)
+        throw new PalaceError(
+          "STORE_UNAVAILABLE",
+          `too many calls wait for the ${name} thread`,
+          "try again in a moment",
+        );
+      const id = ++lastId;
+      const reply = expect(id);
+      worker.postMessage({ id, method, args } satisfies Request);
+      return (await reply) as never;
+    },
+  };
+}
+
+/** Returns the name of the entry's file, without its ending. */
+function nameOf(file: URL): string {
+  const path = fileURLToPath(file);
+  return basename(path, extname(path)).replace(/-thread$/, "");
+}
+
+export type LazyThread<M extends Methods> = Thread<M> & {
+  isStarted(): boolean;
+  /** For a caller that knows of a call before it can make it. */
+  start(): Promise<Thread<M>>;
+};
+
+/**
+ * Starts the thread with its first call, which then has the errors of `startThread` too; after a start that failed the
+ * next call tries again.
+ */
+export function lazyThread<M extends Methods>(file: URL, workerData: unknown): LazyThread<M> {
+  let thread: Promise<Thread<M>> | undefined;
+  let isClosed = false;
+  const start = async (): Promise<Thread<M>> => {
+    if (isClosed) throw new PalaceError("STORE_UNAVAILABLE", "a thread is asked after its end", "palace restart");
+    thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
+      thread = undefined;
+      throw error;
+    });
+    return thread;
+  };
+  return {
+    isStarted: () => thread !== undefined,
+    start,
+    call: async (method, ...args) => (await (await start()).call(method, ...args)) as never,
+    close: async () => {
+      isClosed = true;
+      await (await thread?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** Runs in the thread: opens, reports, then answers calls in the order they came. */
+export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");
+  const answer = async (id: number, work: () => unknown): Promise<void> => {
+    try {
+      port.postMessage({ id, value: await work() } satisfies Reply);
+    } catch (error) {
+      port.postMessage({ id, failure: describeFailure(error) } satisfies Reply);
+    }
+  };
+  let methods: M;
+  await answer(OPENED, async () => {
+    methods = await open();
+    port.on("message", ({ id, method, args }: Request) => {
+      void answer(id, () => methods[method]?.(...(args as never[])));
+    });
+  });
+}
+
+/** Translates SQLite's errors for a damaged file and a full disk; any other error means that the store is unavailable for now. */
+function describeFailure(error: unknown): Failure {
+  if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
+  const code = String((error as { code?: unknown } | null)?.code ?? "");
+  const message = error instanceof Error ? error.message : String(error);
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
+    return { code: "STORE_CORRUPT", message: `the ledger cannot be read: ${message}`, hint: "palace doctor" };
+  if (code === "SQLITE_FULL" || isDiskFull(error))
+    return { code: "STORE_DISK_FULL", message: `the disk is full: ${message}`, hint: "free some space and repeat it" };
+  if (code.startsWith("SQLITE_CANTOPEN"))
+    return { code: "PALACE_GONE", message: `the ledger cannot be opened: ${message}`, hint: "palace doctor" };
+  return { code: isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint: "palace doctor" };
+}

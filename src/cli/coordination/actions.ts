@@ -1,0 +1,27 @@
+/**
+ * Builds a verb of several actions, `palace VERB ACTION …`, each of which is a verb of its own. Imported by the verbs of
+ * this folder.
+ */
+import { PalaceError } from "../../base/errors.ts";
+import type { Verb } from "../verb.ts";
+
+/** Without an action it lists the actions, as MemPalace's commands do. */
+export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
+  return {
+    usage,
+    subs: Object.fromEntries(
+      Object.entries(actions).map(([name, verb]) => [name, (): Promise<{ verb: Verb }> => Promise.resolve({ verb })]),
+    ),
+    execute: async (argv, env) => {
+      const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
+      const name = argv[at];
+      if (name === undefined) {
+        process.stdout.write(`${usage}\n`);
+        return 0;
+      }
+      const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+      if (action !== undefined) return action.execute(argv.toSpliced(at, 1), env);
+      throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);
+    },
+  };
+}

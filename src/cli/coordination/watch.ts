@@ -1,0 +1,221 @@
+/**
+ * `palace events watch`: waits for events in the background of an agent's work, and resumes after a restart. A cursor is
+ * stored after the events before it are printed, so that a kill in between shows an event twice and never loses one.
+ */
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { Output } from "../terminal/output.ts";
+import { defineVerb } from "../verb.ts";
+import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, Refused, type Shown } from "./log-call.ts";
+import { wholeNumber } from "./numbers.ts";
+import { readWatchState, stateFileOf, type WatchState, writeWatchState } from "./watch-state.ts";
+
+const POLL_MS = 300_000;
+const LIMIT = 50;
+/** The pause between attempts to reach an absent broker. */
+const AWAY_MS = 1_000;
+
+const text = { type: "string" } as const;
+const many = { type: "string", multiple: true } as const;
+
+/** Options that take several values → the field of an event. */
+const FIELDS = {
+  stream: "stream",
+  room: "room",
+  topic: "topic",
+  type: "type",
+  status: "status",
+  "to-agent": "to_agent",
+  "from-agent": "from_agent",
+  "correlation-id": "correlation_id",
+} as const;
+type Field = (typeof FIELDS)[keyof typeof FIELDS];
+type Wanted = { fields: Map<Field, Set<string>>; excluded: Set<string> };
+
+type Watch = {
+  config: Config;
+  out: Output;
+  wanted: Wanted;
+  agent: string | undefined;
+  stateFile: string | undefined;
+  cursor: string | undefined;
+  limit: number;
+  pollMs: number;
+  /** 0: unlimited. */
+  idleMs: number;
+  follow: boolean;
+};
+
+export const watch = defineVerb({
+  usage: `palace events watch [--agent ME] [--stream S …] [--room R …] [--topic T …] [--type T …] [--status S …] [--to-agent A …]
+    [--from-agent A …] [--exclude-from-agent A …] [--correlation-id C …] [--since-event-id E] [--state-file F] [--from-start]
+    [--follow] [--idle-exit-ms N] [--poll-timeout-ms N] [--limit N]
+
+Ends when there is such an event, and prints it; with --follow it goes on. --agent ME: what is for you or for everybody, and not your
+own. Where it was is kept in ~/.mempalace/watch/ME.json, or in --state-file. A first run begins with what comes from now on.
+Exit code 2: nothing came within --idle-exit-ms.`,
+  options: {
+    ...{ stream: many, room: many, topic: many, type: many, status: many, "to-agent": many, "from-agent": many },
+    ...{ "exclude-from-agent": many, "correlation-id": many, agent: text, "since-event-id": text, "state-file": text },
+    ...{ "idle-exit-ms": text, "poll-timeout-ms": text, limit: text },
+    ...{ "from-start": { type: "boolean" }, follow: { type: "boolean" } },
+  },
+  args: [0, 0],
+  run: ({ values, config, out }) =>
+    orRefusal(out, async () => {
+      const { agent, "since-event-id": since } = values;
+      const home = dirname(config.paths.upstreamLocksDir);
+      const begun: Watch = {
+        ...{ config, out, agent, wanted: wantedOf(values), follow: values.follow === true },
+        ...{ stateFile: stateFileOf(values["state-file"], agent, home), cursor: undefined },
+        limit: atLeast(wholeNumber(values.limit, "limit") ?? LIMIT, 1, "--limit must be a positive integer"),
+        pollMs: atLeast(
+          wholeNumber(values["poll-timeout-ms"], "poll-timeout-ms") ?? POLL_MS,
+          1,
+          "--poll-timeout-ms must be a positive number of milliseconds",
+        ),
+        idleMs: atLeast(
+          wholeNumber(values["idle-exit-ms"], "idle-exit-ms") ?? 0,
+          0,
+          "--idle-exit-ms must be zero (wait forever) or a positive number of milliseconds",
+        ),
+      };
+      await assertValues(begun);
+      const state = readWatchState(begun.stateFile);
+      begun.cursor = await beginning(begun, state, since, values["from-start"] === true);
+      if (state.state === "absent") keepFirst(begun);
+      return await follow(begun);
+    }),
+});
+
+function atLeast(value: number, least: number, otherwise: string): number {
+  if (value < least) throw new Refused(otherwise);
+  return value;
+}
+
+function wantedOf(values: Readonly<Record<string, unknown>>): Wanted {
+  const given = (name: string): string[] => ((values[name] ?? []) as string[]).filter((one) => one !== "");
+  const own = typeof values["agent"] === "string" && values["agent"] !== "" ? [values["agent"]] : [];
+  const fields = new Map<Field, Set<string>>();
+  for (const [option, field] of Object.entries(FIELDS)) {
+    const wanted = new Set([...given(option), ...(field === "to_agent" ? own : [])]);
+    if (wanted.size > 0) fields.set(field, wanted);
+  }
+  return { fields, excluded: new Set([...given("exclude-from-agent"), ...own]) };
+}
+
+function fits({ fields, excluded }: Wanted, event: Shown): boolean {
+  if (excluded.has(event.from_agent)) return false;
+  return [...fields].every(([field, wanted]) => {
+    const value = event[field];
+    return (value !== null && wanted.has(value)) || (field === "to_agent" && value === "*");
+  });
+}
+
+/** The broker filters by a field that has one wanted value. */
+function asked({ wanted }: Watch): Record<string, unknown> {
+  const single = [...wanted.fields].filter(([, values]) => values.size === 1);
+  return Object.fromEntries(
+    single.map(([field, values]) => [field === "from_agent" ? "writer" : field, [...values][0]]),
+  );
+}
+
+/** Refuses an impossible type, which would never arrive. Errors: Refused. */
+async function assertValues({ config, wanted }: Watch): Promise<void> {
+  for (const [field, values] of wanted.fields)
+    for (const value of values)
+      await callLog(config, "event_list", { [field === "from_agent" ? "writer" : field]: value, limit: 1 });
+}
+
+/** Decides where the watch begins and prints that on stderr. Errors: Refused when the named event does not exist. */
+async function beginning(
+  { config, out, stateFile }: Watch,
+  state: WatchState,
+  since: string | undefined,
+  fromStart: boolean,
+): Promise<string | undefined> {
+  const cursor = since ?? (state.state === "ok" ? state.cursor : undefined);
+  if (state.state === "damaged")
+    out.notice(`${stateFile ?? ""} cannot be read: all events are looked at, so that none is missed`);
+  if (cursor === undefined) {
+    if (fromStart || state.state !== "absent") return undefined;
+    const newest = (await callLog(config, "event_list", { limit: 1 }))["events"] as Shown[];
+    const id = newest[0]?.id;
+    if (id !== undefined) out.notice(`Beginning after ${id}; --from-start shows what came before`);
+    return id;
+  }
+  try {
+    await callLog(config, "event_list", { since_event_id: cursor, limit: 1 });
+    return cursor;
+  } catch (error) {
+    if (!(error instanceof Refused) || since !== undefined) throw error;
+    out.notice(`${cursor} is not in this log any more: all events are looked at, so that none is missed`);
+    return undefined;
+  }
+}
+
+/**
+ * Stores the first cursor: without it the next run would count as a first one and skip the events until then. Errors:
+ * Refused.
+ */
+function keepFirst({ stateFile, cursor, agent }: Watch): void {
+  try {
+    writeWatchState(stateFile, cursor, agent);
+  } catch (error) {
+    throw new Refused(
+      `${stateFile ?? ""} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+    );
+  }
+}
+
+async function follow(watched: Watch): Promise<number> {
+  const { out, idleMs, pollMs, limit } = watched;
+  let hasMatched = false;
+  for (let idleSince = performance.now(); ;) {
+    const leftMs = idleMs === 0 ? Number.POSITIVE_INFINITY : idleMs - (performance.now() - idleSince);
+    const isIdle = leftMs <= 0;
+    const timeout_ms = Math.max(0, Math.ceil(Math.min(pollMs, leftMs)));
+    const asking = { ...asked(watched), since_event_id: watched.cursor, timeout_ms, limit };
+    const events = await waited(watched, asking);
+    const matched = events.filter((event) => fits(watched.wanted, event));
+    watched.cursor = events.at(-1)?.id ?? watched.cursor;
+    if (matched.length > 0) {
+      hasMatched = true;
+      idleSince = performance.now();
+      tell(watched, matched, false);
+    }
+    keep(watched);
+    if (matched.length > 0 && !watched.follow) return 0;
+    if (!isIdle || events.length > 0) continue;
+    if (out.isJson) tell(watched, [], true);
+    else out.text("Idle timeout; no matching events.");
+    return hasMatched ? 0 : EXIT_TIMED_OUT;
+  }
+}
+
+/** Waits for events; when a broker makes way for another, the wait goes on with the next one. */
+async function waited({ config }: Watch, asking: Record<string, unknown>): Promise<Shown[]> {
+  try {
+    return (await callLog(config, "event_wait", asking))["events"] as Shown[];
+  } catch (error) {
+    if (!(error instanceof PalaceError && error.retryable)) throw error;
+    await sleep(AWAY_MS);
+    return [];
+  }
+}
+
+function tell({ out, cursor }: Watch, events: readonly Shown[], isOver: boolean): void {
+  if (!out.isJson) printEvents(events, out);
+  else out.document({ events, count: events.length, cursor: cursor ?? null, timed_out: isOver });
+}
+
+/** A cursor that cannot be stored costs only events seen twice. */
+function keep({ stateFile, cursor, agent }: Watch): void {
+  try {
+    writeWatchState(stateFile, cursor, agent);
+  } catch {
+    // The next cursor may be stored.
+  }
+}

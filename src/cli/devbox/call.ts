@@ -1,0 +1,87 @@
+/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verb/devbox.ts. */
+import { createInterface } from "node:readline/promises";
+import { PalaceError } from "../../base/errors.ts";
+import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import type { Place, Watch } from "../../devbox/compose.ts";
+import { lostEngine } from "../../devbox/engine.ts";
+import { stackFolder } from "../../devbox/folder.ts";
+import { PACKAGE_ROOT } from "../executable.ts";
+import type { Output } from "../terminal/output.ts";
+
+export type DevboxCall = Readonly<{
+  values: {
+    workspace?: string | undefined;
+    share?: boolean | undefined;
+    from?: string | undefined;
+    fresh?: boolean | undefined;
+    "no-build"?: boolean | undefined;
+    force?: boolean | undefined;
+    volumes?: boolean | undefined;
+    yes?: string | undefined;
+    "no-backup"?: boolean | undefined;
+  };
+  /** The words behind the name: the command of `shell`, the copy of `restore`. */
+  rest: readonly string[];
+  config: Config;
+  env: Env;
+  out: Output;
+}>;
+
+/**
+ * Returns the place a devbox verb works in. `isBuilding`: lays out again what a build needs of an installed package.
+ */
+export function placeOf(
+  { config, env }: DevboxCall,
+  isBuilding: boolean,
+): Place & { stateDir: string; cacheDir: string } {
+  const { stateDir, cacheDir } = config.paths;
+  return { root: stackFolder(PACKAGE_ROOT, stateDir, isBuilding), env, stateDir, cacheDir };
+}
+
+/**
+ * Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then, or when the
+ * engine is lost. Errors: TRANSPORT_CLOSED for a lost engine.
+ */
+export async function watched(
+  { out }: DevboxCall,
+  next: string,
+  work: (watch: Watch) => Promise<number>,
+): Promise<number> {
+  let isStopped = false;
+  try {
+    return await withInterrupt((signal) => work({ log: (line) => out.notice(line), signal }), {
+      onStop: () => (isStopped = true),
+    });
+  } catch (error) {
+    if (!isStopped || (error as Error).name !== "AbortError") throw lostEngine(error, next) ?? error;
+    out.notice(`Interrupted. ${out.spelled(next)}`);
+    return EXIT_INTERRUPTED;
+  }
+}
+
+/** Has the project's name typed, or given by `--yes`. Errors: CONFIG_USAGE for another name, and without a terminal to ask on. */
+export async function assertNamed(
+  project: string,
+  given: string | undefined,
+  command: (project: string) => string,
+): Promise<void> {
+  const hint = command(project);
+  if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
+    throw new PalaceError("CONFIG_USAGE", "nobody is there to confirm it; nothing was changed", hint);
+  const typed = given ?? (await askName(project));
+  if (typed !== project)
+    throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
+}
+
+async function askName(project: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(`Type the project's name (${project}) to go on: `)).trim();
+  } catch {
+    return "";
+  } finally {
+    terminal.close();
+  }
+}

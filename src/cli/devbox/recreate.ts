@@ -1,0 +1,48 @@
+/** `palace devbox recreate`: names everything that would be lost, then runs the steps of src/devbox/recreate. */
+import { assertCertificates } from "../../devbox/compose.ts";
+import { revisionOf } from "../../devbox/folder.ts";
+import { finishRecreate } from "../../devbox/recreate/finish.ts";
+import { preflight, refuse } from "../../devbox/recreate/preflight.ts";
+import { beginJob, type Recreated, runJob } from "../../devbox/recreate/recreate.ts";
+import type { Room } from "../../devbox/recreate/room.ts";
+import { openStack } from "../../devbox/up.ts";
+import { armFault } from "../../base/fault.ts";
+import { plural } from "../terminal/output.ts";
+import { type DevboxCall, placeOf, watched } from "./call.ts";
+
+export function recreate(call: DevboxCall): Promise<number> {
+  const { values, config, out } = call;
+  armFault(config.fault);
+  return watched(call, "palace devbox recreate finishes what was begun.", async (watch) => {
+    const place = placeOf(call, true);
+    const opened = await openStack(place);
+    assertCertificates(opened.stack, opened.place);
+    const revision = await revisionOf(place.root, place.env);
+    const env = { ...place.env, PALACE_REVISION: revision };
+    const room = { ...opened, ...watch, cacheDir: place.cacheDir, place: { root: place.root, env } };
+    const done = (await finishRecreate(room, "recreate")) ?? (await begin(room, values));
+    report(done, call);
+    return 0;
+  });
+
+  async function begin(room: Room, { force, "no-build": isKept }: DevboxCall["values"]): Promise<Recreated> {
+    const findings = await preflight(room);
+    if (force !== true) refuse(findings);
+    for (const { what } of findings) out.notice(`all the same (--force): ${what}`);
+    return runJob(room, await beginJob(room, isKept !== true), false);
+  }
+}
+
+function report({ counts, snapshot, changed }: Recreated, { out }: DevboxCall): void {
+  if (out.isJson) {
+    out.document({ recreated: true, counts, snapshot, changed });
+    return;
+  }
+  const held = [plural(counts.drawers, "drawer"), plural(counts.facts, "fact"), `${counts.diary} in diaries`].join(
+    ", ",
+  );
+  out.text(`The devbox is new: ${held}, as before, and the home's files too.`);
+  if (changed.length > 0)
+    out.text(`Changed in the home since the recreate was ended: ${changed.slice(0, 5).join(", ")}`);
+  out.text(`A copy of memory and home, and the old images (tag before-recreate), are kept: ${snapshot}`);
+}

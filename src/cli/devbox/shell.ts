@@ -1,0 +1,68 @@
+/** `palace devbox shell`: into the devbox, as a person or as a script. A terminal is handed to `docker exec`, which knows its size and signals. */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readStack } from "../../devbox/compose.ts";
+import { boxesOf, openEngine } from "../../devbox/engine.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { type DevboxCall, placeOf } from "./call.ts";
+
+/**
+ * Enters tmux session `main`. While another terminal shows it, this one gets a session in the same group and a window of its own, and
+ * ends with that window's shell. A terminal that the box has no description of is taken for an xterm.
+ */
+export const ENTER = `
+infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color
+export TERM
+[ -z "\${DEVBOX_SHELL-}" ] || echo $$ > "/tmp/shell-$DEVBOX_SHELL"
+case \${COLORTERM-} in truecolor | 24bit) colour='-T RGB' ;; *) colour= ;; esac
+[ -n "$(tmux list-clients -t =main 2>/dev/null)" ] || exec tmux -u $colour new-session -A -s main zsh -l
+session=$(tmux new-session -d -t =main -P -F '#{session_name}') &&
+  tmux new-window -t "=$session:" "zsh -l; tmux kill-session -t '=$session'" &&
+  exec tmux -u $colour attach-session -t "=$session" ';' set-option destroy-unattached on`;
+/** Detaches the terminal with that id, as a terminal on the box itself would when it is closed. */
+const leave = (id: string): string => `kill -HUP "$(cat /tmp/shell-${id})"; rm -f /tmp/shell-${id}`;
+const EXIT_HUNG_UP = 129;
+const DEVBOXES = ["devbox", "devbox-bridged"];
+
+export async function shell(call: DevboxCall): Promise<number> {
+  const { rest, env, out } = call;
+  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  if (out.isJson) throw new PalaceError("CONFIG_USAGE", "a shell has no JSON", "palace devbox status --json");
+  if (rest.length === 0 && !isTerminal)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "there is no terminal here for a shell",
+      "palace devbox shell -- CMD runs one command",
+    );
+  const place = placeOf(call, false);
+  const { project } = await readStack(place);
+  const boxes = (await boxesOf(await openEngine(env), project)).filter(({ isRunning }) => isRunning);
+  const box = DEVBOXES.flatMap((service) => boxes.filter((one) => one.service === service))[0];
+  if (box === undefined) throw new PalaceError("CONFIG_USAGE", "the devbox does not run", "palace devbox up");
+  const command = rest.length > 0 ? rest : ["sh", "-c", ENTER];
+  const id = randomUUID();
+  const variables = { TERM: env["TERM"] ?? "xterm-256color", COLORTERM: env["COLORTERM"] ?? "", DEVBOX_SHELL: id };
+  const options = Object.entries(variables).flatMap(([name, value]) =>
+    value === "" ? [] : ["-e", `${name}=${value}`],
+  );
+  const terminal = isTerminal ? ["-t", ...options] : [];
+  const child = spawn("docker", ["exec", "-i", ...terminal, box.id, ...command], { env: { ...env }, stdio: "inherit" });
+  // Ctrl-C is the command's, which has it from the terminal, or by way of docker.
+  const pass = (): void => {};
+  let isHungUp = false;
+  const hangUp = (): void => {
+    isHungUp = true;
+    child.kill();
+  };
+  process.on("SIGINT", pass).on("SIGHUP", hangUp);
+  try {
+    const [code] = (await once(child, "close")) as [number | null];
+    // The engine leaves the command running. tmux would go on taking this terminal for one that is open.
+    if (isHungUp && isTerminal)
+      await once(spawn("docker", ["exec", box.id, "sh", "-c", leave(id)], { env: { ...env } }), "close");
+    return isHungUp ? EXIT_HUNG_UP : (code ?? 130);
+  } finally {
+    process.off("SIGINT", pass).off("SIGHUP", hangUp);
+  }
+}

@@ -1,0 +1,34 @@
+/** `palace devbox up`: the stack runs, and this machine's agents share its memory where they have none of their own. */
+import { brokerContainer, upStack } from "../../devbox/up.ts";
+import { armFault } from "../../base/fault.ts";
+import { joinStack } from "../docker/one-memory.ts";
+import { alignRows } from "../terminal/output.ts";
+import { type DevboxCall, placeOf, watched } from "./call.ts";
+
+export function up(call: DevboxCall): Promise<number> {
+  const { values, config, env, out } = call;
+  armFault(config.fault);
+  return watched(call, "palace devbox up goes on.", async (watch) => {
+    const opened = await upStack({ ...values, ...placeOf(call, true), ...watch, cwd: process.cwd() });
+    const host = await joinStack(config, await brokerContainer(opened), env, opened.before);
+    const { project, services } = opened.stack;
+    if (out.isJson)
+      out.document({ project, folder: opened.place.root, services: [...services], ...(host && { host }) });
+    else {
+      const next = [
+        ["palace devbox shell", "a shell with pi, opencode, claude and the palace commands"],
+        ["palace devbox status", "what runs, and what it holds"],
+        ["palace devbox up --workspace DIR", "your project in it"],
+        ...(host?.state === "apart"
+          ? []
+          : [["palace install all", "wire the agents of this machine to the same memory"]]),
+        ["palace devbox down", "ends it; memory and home stay"],
+      ];
+      out.text(`The devbox is up: ${services.join(", ")} (project ${project}).
+Next:
+${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}`);
+    }
+    if (host?.state === "apart") out.notice(`note: ${host.why}; ${host.hint}`);
+    return 0;
+  });
+}

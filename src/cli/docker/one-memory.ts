@@ -1,0 +1,74 @@
+/**
+ * One memory for this machine and the stack in its Docker engine: this machine's agents reach the stack's broker over a
+ * bridge. A machine that already has memories keeps them, and its user is notified that there are two. `up` asks for it
+ * when the stack is healthy.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { setUpDockerBridge } from "../../wire/bridge/docker-setup.ts";
+import { readSettings } from "../../wire/bridge/settings.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { quoted } from "../../base/shell-word.ts";
+
+/** Label of the image that Dockerfile.base makes for the broker. */
+const BROKER_LABEL = "org.opencontainers.image.title=palace-devbox broker";
+const DOCKER_ANSWER_MAX_MS = 3_000;
+
+/** `apart`: this machine's agents use another memory than the stack's; `why` is a sentence for people, `hint` what joins them. */
+export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
+
+/**
+ * Joins this machine's agents to the stack's memory. `container` runs the stack's broker; without it, the stack has no
+ * memory to join. `before`: the project whose broker had the same memory, if the stack got another name.
+ */
+export async function joinStack(
+  config: Config,
+  container: string | undefined,
+  env: Env,
+  before?: string,
+): Promise<Joined | undefined> {
+  if (container === undefined) return undefined;
+  const { endpoint, paths } = config;
+  const found = readSettings(paths);
+  if (found?.kind === "docker" && found.host === container && endpoint === undefined) return { state: "joined" };
+  const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
+  const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
+  const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
+  // Afterwards the command reaches the stack's memory, and the one here is the other.
+  const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
+  const apart = (why: string): Joined => ({
+    ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },
+  });
+  if (endpoint !== undefined) return apart(`use MEMPALACE_BROKER=${endpoint}, not the stack's memory`);
+  if (bridge !== undefined) return apart(`use the memory of ${bridge.target}, not the stack's`);
+  if (own !== undefined)
+    return apart(`use the memory in ${paths.home}, and agents in the devbox the stack's: two memories`);
+  return setUpDockerBridge(paths, container, dockerOptions(env)).then(
+    () => ({ state: "joined" }),
+    (error: Error) => apart(`do not reach the stack's memory: ${error.message}`),
+  );
+}
+
+/**
+ * Returns the container of a stack's broker that runs in this machine's engine while this machine's agents use another
+ * memory; undefined without such a container, or without a `docker` that answers in time.
+ */
+export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
+  const bridge = readSettings(paths);
+  if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;
+  const asked = ["ps", "--filter", `label=${BROKER_LABEL}`, "--format", "{{.Names}}"];
+  const said = await promisify(execFile)("docker", asked, { timeout: DOCKER_ANSWER_MAX_MS }).catch(() => undefined);
+  const names = said?.stdout.split("\n").filter((name) => name !== "") ?? [];
+  return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
+}
+
+/** The engine that this environment names, as options: an agent that starts the bridge later may have another environment. */
+export function dockerOptions(env: Env): string[] {
+  const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
+  // If both variables are set, docker uses the host. If both options are given, docker refuses: pass one of them.
+  const engine = { "--config": config, "--host": host, "--context": host === "" ? context : "" };
+  return Object.entries(engine).flatMap(([option, value = ""]) => (value === "" ? [] : [option, value]));
+}

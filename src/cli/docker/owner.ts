@@ -1,0 +1,106 @@
+/**
+ * A broker in a container of this machine's own engine: whoever may talk to the engine is the memory's owner. A verb that
+ * needs the owner runs here as always and reaches the broker through the container (`wire/bridge/owner-way.ts`). Agents keep the
+ * bridge's resident, and with it the role agent.
+ */
+import { execFile, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { NO_CONTAINER_HINT } from "../../wire/bridge/docker-exec.ts";
+import { openOwnerWay } from "../../wire/bridge/owner-way.ts";
+import { readSettings } from "../../wire/bridge/settings.ts";
+import { ensureBroker } from "../../wire/client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+
+const SAID_MAX_CHARS = 2_000;
+const POLL_MS = 200;
+
+/** The broker's container, and how this machine's `docker` asks its engine. */
+export type BrokerBox = Readonly<{ container: string; options: readonly string[] }>;
+
+/** Returns the container whose broker this command line uses; undefined when it uses another broker. */
+export function brokerBox({ endpoint, paths }: Config): BrokerBox | undefined {
+  const settings = endpoint === undefined ? readSettings(paths) : undefined;
+  if (settings?.kind !== "docker") return undefined;
+  return { container: settings.host, options: settings.dockerOptions ?? [] };
+}
+
+/** Runs a verb as the owner. A broker that is not in a container is reached as always. Errors: those of the way, and of `run`. */
+export async function asOwner<C extends { config: Config }, Result>(
+  call: C,
+  run: (call: C) => Promise<Result>,
+): Promise<Result> {
+  const { config } = call;
+  const settings = brokerBox(config) && readSettings(config.paths);
+  if (settings === undefined) return run(call);
+  const way = await openOwnerWay(settings);
+  try {
+    return await run({ ...call, config: { ...config, paths: { ...config.paths, bridgeSocketPath: way.socketPath } } });
+  } finally {
+    way.close();
+  }
+}
+
+/** Runs one command of `docker` that answers with a line. Errors: STORE_UNAVAILABLE with what docker said. */
+export async function askDocker({ container, options }: BrokerBox, args: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)("docker", [...options, ...args])).stdout.trim();
+  } catch (error) {
+    const { stderr = "", message } = error as { stderr?: string; message: string };
+    const said = stderr.trim().split("\n").at(-1) || message;
+    const isMissing = /no such (?:object|container)/i.test(said);
+    const why = isMissing ? `there is no container ${container}` : `docker ${args[0] ?? ""} failed: ${said}`;
+    const hint = isMissing ? NO_CONTAINER_HINT : "docker ps --all";
+    throw new PalaceError("STORE_UNAVAILABLE", why, hint, { cause: error });
+  }
+}
+
+/** Errors: STORE_UNAVAILABLE when the container or the engine is missing. */
+export async function isBoxRunning(box: BrokerBox): Promise<boolean> {
+  return (await askDocker(box, ["inspect", "--format", "{{.State.Running}}", box.container])) === "true";
+}
+
+/** Stops the broker with its container, which drains it first and does not start it again. Errors: STORE_UNAVAILABLE. */
+export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; staysOff: true }> {
+  const stopped = await isBoxRunning(box);
+  if (stopped) await askDocker(box, ["stop", box.container]);
+  return { stopped, staysOff: true };
+}
+
+/**
+ * Resolves when the container's broker answers; the engine may be starting it again just now. Errors: the way's last one,
+ * when none answers in time.
+ */
+export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
+  for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {
+    try {
+      return await ensureBroker(config);
+    } catch (error) {
+      const isWay = error instanceof PalaceError && error.code.startsWith("TRANSPORT_");
+      if (!isWay || performance.now() > deadline) throw error;
+    }
+  }
+}
+
+/**
+ * Yields what a command writes to stdout. Errors: STORE_UNAVAILABLE with the end of its stderr when it fails or cannot
+ * run. A caller that stops reading ends the command.
+ */
+export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
+  const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX_CHARS)));
+  const ended = new Promise<number | null>((resolve) => {
+    child.on("error", (error) => ((said = error.message), resolve(null))).on("close", resolve);
+  });
+  try {
+    for await (const piece of child.stdout) yield piece as Buffer;
+    if ((await ended) === 0) return;
+    const why = said.trim().split("\n").at(-1) || "it ended";
+    throw new PalaceError("STORE_UNAVAILABLE", `the container's copy was not read to its end: ${why}`, "repeat it");
+  } finally {
+    child.kill();
+  }
+}

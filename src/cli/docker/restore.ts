@@ -1,0 +1,178 @@
+/**
+ * `palace backup restore` for a broker in a container of this machine's engine. The backup is streamed into a container of its own
+ * that has the broker's image, user and volumes, and the verb runs there. It checks every byte before it ends the broker.
+ * The engine starts the broker again. If this process is killed, that container sees the end of its input, and either
+ * changes nothing or finishes.
+ */
+import { spawn } from "node:child_process";
+import { createReadStream, statSync } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { decrypted } from "../../memory/backup/secret.ts";
+import { STDIN } from "../../memory/backup/verify.ts";
+import type { Config } from "../../config/config.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { isErrorCode, PalaceError } from "../../base/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled } from "../report/job.ts";
+import { type Coming, isWanted, preview, type Standing } from "../report/restore-preview.ts";
+import { formatBytes, type Output } from "../terminal/output.ts";
+import { Progress } from "../terminal/progress.ts";
+import { askDocker, type BrokerBox, untilServed } from "./owner.ts";
+
+export type Asked = {
+  config: Config;
+  file: string;
+  dryRun: boolean;
+  yes: boolean;
+  withTokens: boolean;
+  passphrase: () => Promise<string | undefined>;
+};
+
+type Looked = Coming & Standing;
+type Restored = Looked & { aside: string[] };
+type Inspected = { Image: string; Config: { User: string; Env: string[] } };
+
+const SAID_MAX_CHARS = 4_000;
+/** The variables that decide which palace the broker opens, and how. */
+const HANDED_ON = /^(?:MEMPALACE|XDG)_/;
+
+/** Returns the exit code. Errors: the verb's own in the container, STORE_UNAVAILABLE for the engine's. */
+export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): Promise<number> {
+  const { config, file, dryRun, yes, withTokens } = asked;
+  if (file === STDIN)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "for a broker in a container the backup must be a file",
+      "palace backup restore FILE",
+    );
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace backup restore FILE");
+  let secret: Promise<string | undefined> | undefined;
+  const once = { ...asked, passphrase: () => (secret ??= asked.passphrase()) };
+  const tokens = withTokens ? ["--with-tokens"] : [];
+  if (dryRun || !yes) {
+    const looked = (await besideBroker(box, once, ["--dry-run"], out)) as Looked | undefined;
+    if (looked === undefined) return reportCancelled(out);
+    if (dryRun && out.isJson) out.document({ ...looked, file });
+    preview(looked, { ...looked, withTokens }, out);
+    if (dryRun || !(await isWanted(looked, yes))) return 0;
+  }
+  const done = await withoutInterrupt(async () => {
+    const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
+    if (restored === undefined) return undefined;
+    // The engine has started it already, unless the container has no restart policy.
+    await askDocker(box, ["start", box.container]);
+    await untilServed(config);
+    return restored as Restored;
+  });
+  if (done === undefined) return reportCancelled(out);
+  if (out.isJson) out.document({ ...done, file, started: true });
+  else {
+    if (yes) preview(done, { ...done, withTokens }, out);
+    for (const folder of done.aside) out.text(`The old state is kept in the broker's container: ${folder}`);
+    out.text("Restored; the broker is running.");
+  }
+  return 0;
+}
+
+/** Ignores Ctrl-C, but for the sending, which ends at it: once everything is sent, the container finishes what it began. */
+async function withoutInterrupt<T>(work: () => Promise<T>): Promise<T> {
+  const ignore = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignore);
+  try {
+    return await work();
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, ignore);
+  }
+}
+
+/** Returns the verb's JSON document; undefined when the user cancelled it. */
+async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Output): Promise<unknown> {
+  const inspected = await askDocker(box, ["inspect", "--format", "{{json .}}", box.container]);
+  const { Image, Config } = JSON.parse(inspected) as Inspected;
+  const named = Config.Env.filter((one) => HANDED_ON.test(one)).map(
+    (one) => one.split(/=(.*)/s, 2) as [string, string],
+  );
+  const args = [
+    ...["run", "--rm", "--interactive", "--init", "--network", "none", "--no-healthcheck"],
+    ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
+    // The image calls itself the broker's, and somebody may look for brokers just now.
+    ...["--label", "org.opencontainers.image.title=palace-devbox restore"],
+    ...["--volumes-from", box.container, ...(Config.User === "" ? [] : ["--user", Config.User])],
+    // By name: values may be secrets, and a command line is for all to see.
+    ...named.flatMap(([name]) => ["--env", name]),
+    ...[Image, "palace", "backup", "restore", STDIN, "--json", ...how],
+  ];
+  const env = { ...process.env, ...Object.fromEntries(named) };
+  const child = spawn("docker", [...box.options, ...args], { env, stdio: "pipe", detached: true });
+  let document = "";
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (document += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX_CHARS)));
+  const ended = new Promise<number | null>((resolve) => {
+    child.on("error", (error) => ((said = error.message), resolve(null))).on("close", resolve);
+  });
+  const fed = await feed(child.stdin, asked, out);
+  const code = await ended;
+  const answer = parseJson(document);
+  if (code === 0 && answer !== undefined) return answer;
+  if (fed === "cancelled") return undefined;
+  if (fed instanceof Error) throw fed;
+  throw asError(answer, said.trim().split("\n").at(-1) || `it ended with ${code}`);
+}
+
+/**
+ * Sends the backup as it is without a passphrase. Resolves to the error that ended it early: the other side then has an
+ * archive that is cut short, and refuses it.
+ */
+async function feed(
+  stdin: NodeJS.WritableStream,
+  { file, passphrase }: Asked,
+  out: Output,
+): Promise<"sent" | "cancelled" | Error> {
+  const total = statSync(file).size;
+  const progress = new Progress({ silent: out.isJson });
+  const input = createReadStream(file, { highWaterMark: 1024 * 1024 });
+  try {
+    return await withInterrupt(
+      async (signal) => {
+        const counted = async function* (): AsyncGenerator<Uint8Array> {
+          let done = 0;
+          for await (const piece of input) {
+            signal.throwIfAborted();
+            yield piece as Buffer;
+            done += (piece as Buffer).length;
+            progress.step(done, total, `sending ${formatBytes(done)} of ${formatBytes(total)}`, undefined);
+          }
+        };
+        const { pieces } = await decrypted(counted(), passphrase);
+        return pipeline(Readable.from(pieces, { objectMode: false }), stdin).then(
+          () => "sent" as const,
+          (error: NodeJS.ErrnoException) => {
+            if (signal.aborted) return "cancelled" as const;
+            // The other side stopped reading, and says why itself.
+            return error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE" ? ("sent" as const) : error;
+          },
+        );
+      },
+      { onStop: () => progress.end() },
+    );
+  } catch (error) {
+    return error as Error;
+  } finally {
+    progress.end();
+    input.destroy();
+    stdin.end();
+  }
+}
+
+function asError(answer: unknown, said: string): PalaceError {
+  const { code, message, hint } = ((answer as { error?: unknown } | undefined)?.error ?? {}) as Record<string, unknown>;
+  if (isErrorCode(code)) return new PalaceError(code, String(message), String(hint));
+  return new PalaceError(
+    "STORE_UNAVAILABLE",
+    `the restore did not run in a container: ${said}`,
+    "palace devbox recreate",
+  );
+}

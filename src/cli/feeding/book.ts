@@ -1,0 +1,45 @@
+/** The text of a book that a person has as a file: plain text, or what the converter reads. Used by `palace outcome ingest`. */
+import { readFileSync, statSync } from "node:fs";
+import { basename, extname } from "node:path";
+import { CONVERSION, Converter } from "../../feeders/converter.ts";
+import { FORMATS_READ } from "../../feeders/format-miner/kinds.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
+
+/** Errors: CONFIG_USAGE, which says what is wrong with the file. */
+export async function readBook(path: string): Promise<{ stem: string; content: string }> {
+  const stem = basename(path, extname(path));
+  const content = FORMATS_READ.has(extname(path).toLowerCase()) ? await converted(path) : plain(path);
+  if (Buffer.byteLength(content) > BOOK_MAX_BYTES)
+    throw unread(path, `has more than ${BOOK_MAX_BYTES / 1024 ** 2} MiB of text`);
+  return { stem, content };
+}
+
+async function converted(path: string): Promise<string> {
+  const converter = new Converter({ ...CONVERSION, textMax: BOOK_MAX_BYTES });
+  try {
+    const read = await converter.read(path);
+    if ("text" in read) return read.text;
+    throw unread(path, read.reason);
+  } finally {
+    await converter.close();
+  }
+}
+
+function plain(path: string): string {
+  try {
+    if (statSync(path).size > BOOK_MAX_BYTES) throw unread(path, `is larger than ${BOOK_MAX_BYTES / 1024 ** 2} MiB`);
+    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    if (error instanceof PalaceError) throw error;
+    throw unread(path, error instanceof TypeError ? "is no text in UTF-8" : (error as Error).message);
+  }
+}
+
+function unread(path: string, why: string): PalaceError {
+  return new PalaceError(
+    "CONFIG_USAGE",
+    `${path}: ${why}`,
+    "a book is a text file, or .pdf .docx .pptx .xlsx .rtf .epub",
+  );
+}

@@ -1,0 +1,45 @@
+/**
+ * Finds the files on this machine that drawers were made from, by their source_file: the files that the next mine would
+ * read. Used by traces.ts and `palace search`.
+ */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { extname, isAbsolute } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { originalsOf, shownPath } from "../../feeders/doc-miner/filed-as.ts";
+import { FORMATS_READ } from "../../feeders/format-miner/kinds.ts";
+import { placeOf } from "./feeding.ts";
+
+/** `searched` lists files and folders to look through; `listed` those whose bytes do not show their text. */
+export type CameFrom = { searched: string[]; listed: string[] };
+
+const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
+
+export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
+  const { opencodeDatabase, claudeCodeDir, piDir } = config.sessions;
+  // A source without an absolute path is a name, and no file in the working directory.
+  const files = sources.flatMap((source) => [source, ...originalsOf(source, placeOf(config))]).filter(isAbsolute);
+  // The text of these files is compressed or encoded.
+  const office = files.filter((file) => FORMATS_READ.has(extname(file).toLowerCase()));
+  // A text that spans several pages of the database is not found, although the session is there.
+  const databases = sources.some((source) => OF_OPENCODE.test(source)) ? [opencodeDatabase] : [];
+  return {
+    searched: [...files, opencodeDatabase, claudeCodeDir, piDir].filter(isAbsolute),
+    listed: [...office, ...databases].filter((file) => existsSync(file)),
+  };
+}
+
+/** Shows a source as users know it: the file's path within its project, or as they would type it here. */
+export function shownSource(config: Config, source: string): string {
+  return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
+}
+
+/** Returns `shownSource` for a list, which names the same sources again and again: each is looked up once. */
+export function sourcesShown(config: Config): (source: string) => string {
+  const shown = new Map<string, string>();
+  return (source) => {
+    const known = shown.get(source) ?? shownSource(config, source);
+    shown.set(source, known);
+    return known;
+  };
+}

@@ -1,0 +1,51 @@
+/** Finds a drawer's text in the file on this machine that it was filed from. Reads only. Used by `palace search`. */
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, extname, isAbsolute, join, relative } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { originalsOf } from "../../feeders/doc-miner/filed-as.ts";
+import { readDocument } from "../../feeders/doc-miner/source.ts";
+import { placeOf } from "./feeding.ts";
+
+/** `path` is written as it is typed from the working directory; `at` is where the drawer begins in `text`. */
+export type Original = { path: string; text: string; at: number };
+
+/** Kinds of text in which a # at the beginning of a line makes a heading. */
+const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
+
+/**
+ * Undefined unless the file is here and holds the drawer's text exactly once: a changed file, or a text that it repeats,
+ * would give a wrong line.
+ */
+export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
+  const files = [...originalsOf(source, placeOf(config)), source].filter(isAbsolute);
+  for (const file of files) {
+    const text = textOf(file);
+    const at = text?.indexOf(drawer) ?? -1;
+    if (text !== undefined && at >= 0 && drawer !== "" && text.indexOf(drawer, at + 1) < 0)
+      return { path: typedPath(file), text, at };
+  }
+  return undefined;
+}
+
+/** A note has no source, and its text is markdown as far as it is anything. */
+export function hasHeadings(source: string): boolean {
+  return MARKDOWN.has(extname(source).toLowerCase());
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    const real = realpathSync(file);
+    const document = readDocument(dirname(real), basename(real));
+    return typeof document === "string" ? undefined : document.text;
+  } catch {
+    return undefined;
+  }
+}
+
+function typedPath(file: string): string {
+  const isBelow = (path: string): boolean => path !== "" && !/^\.\.(?:\/|$)/.test(path) && !isAbsolute(path);
+  const [here, ofHome] = [relative(process.cwd(), file), relative(homedir(), file)];
+  if (isBelow(here)) return here;
+  return isBelow(ofHome) ? join("~", ofHome) : file;
+}

@@ -1,0 +1,47 @@
+/** The wings that may hold what is known of the folder that an agent works in. Imported by verb/hook.ts. */
+import { readFileSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { PROJECT_FILES, readProject, wingOfFolder } from "../../feeders/doc-miner/project.ts";
+import { findAbove } from "../../feeders/doc-miner/root.ts";
+
+/**
+ * Returns the wing of mempalace.yaml, and those named after the folder, after the repository that it is in, and after the
+ * repository of which that is a worktree. Diaries have such a name behind `wing_`. Empty for a folder that is unknown.
+ */
+export async function wingsOfProject(cwd: string): Promise<string[]> {
+  if (!isAbsolute(cwd)) return [];
+  const here = resolve(cwd);
+  const repository = findAbove(here, [".git"]);
+  const named = findAbove(here, PROJECT_FILES);
+  const folders = [repository, repository === undefined ? undefined : mainOf(repository), named, cwd];
+  const wings = folders.filter((folder) => folder !== undefined && dirname(folder) !== folder).map(wingNamed);
+  return [...new Set([...(named === undefined ? [] : await settled(named)), ...wings])].flatMap((wing) => [
+    wing,
+    `wing_${wing}`,
+  ]);
+}
+
+function wingNamed(folder: string | undefined): string {
+  return wingOfFolder(folder ?? "");
+}
+
+/** `.git` of a worktree is a file that names `MAIN/.git/worktrees/NAME`. */
+function mainOf(repository: string): string | undefined {
+  try {
+    const git = join(repository, ".git");
+    if (!statSync(git).isFile()) return undefined;
+    const [, main] = /^gitdir: (.+)\/\.git\/worktrees\/[^/]+\s*$/.exec(readFileSync(git, "utf8")) ?? [];
+    return main === undefined ? undefined : resolve(repository, main);
+  } catch {
+    return undefined;
+  }
+}
+
+async function settled(folder: string): Promise<string[]> {
+  try {
+    return [(await readProject(folder, undefined)).wing];
+  } catch {
+    // A file that cannot be read names no wing; an agent does not wait for its owner.
+    return [];
+  }
+}

@@ -1,0 +1,84 @@
+/** Writes every memory into a data folder that Roampal opens. Used by `palace outcome export`. */
+import type { Client } from "../../wire/client/client.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { quoted } from "../../base/shell-word.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
+import { RoampalDraft } from "../../learning/roampal/target.ts";
+import { olderBroker, teller } from "./roampal-parts.ts";
+
+const TRIES = 5;
+
+/**
+ * Result of an export. `entries`: entries of the graphs. `others`: drawers in the wing of memories that are not
+ * memories, and stay here alone.
+ */
+export type Exported = { dir: string; memories: number; entries: number; others: number };
+
+/** Exports the memories into a new folder. Errors: the folder's, the broker's; no part of the folder is left then. */
+export async function exportRoampal(
+  client: Client,
+  dir: string,
+  { silent, profile }: { silent: boolean; profile: string | undefined },
+): Promise<Exported> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const draft = new RoampalDraft(dir);
+    try {
+      const written = await writeAll(client, draft, silent, profile);
+      if (written === undefined) continue;
+      draft.finish();
+      return { dir, ...written };
+    } finally {
+      draft.drop();
+    }
+  }
+  throw new PalaceError("BROKER_BUSY", "memories are taken away faster than they can be read", "repeat the command");
+}
+
+/** Writes all pages of the export; returns undefined if the pages do not fit together. */
+async function writeAll(
+  client: Client,
+  draft: RoampalDraft,
+  silent: boolean,
+  profile: string | undefined,
+): Promise<Omit<Exported, "dir"> | undefined> {
+  const written = { memories: 0, entries: 0, others: 0 };
+  let tell: ReturnType<typeof teller> | undefined;
+  try {
+    for (let next: CarriedPage["next"] = { from: 0, after: "" }; next !== null;) {
+      const page: CarriedPage = await client.call("outcome.export", {
+        ...next,
+        ...(profile !== undefined && { profile }),
+      });
+      if (page.isShifted) return undefined;
+      tell ??= teller("exporting", "memories", page.total, silent);
+      draft.write(page.memories);
+      faultPoint("outcome-export.after-page");
+      written.memories += page.memories.length;
+      written.others += page.others;
+      tell.step(written.memories);
+      next = page.next;
+    }
+    for (let next: GraphPage["next"] = profile === undefined ? "" : null; next !== null;) {
+      const page: GraphPage | undefined = await client.call("outcome.exportGraph", { after: next }).catch(olderBroker);
+      // A broker of an older version exports no graphs.
+      if (page === undefined) break;
+      draft.writeGraphs(page.entries);
+      faultPoint("outcome-export.after-page");
+      written.entries += page.entries.length;
+      next = page.next;
+    }
+    return written;
+  } finally {
+    tell?.end();
+  }
+}
+
+export function describeExport({ dir, memories, entries, others }: Exported): string {
+  return [
+    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
+    ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
+    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
+    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
+  ].join("\n");
+}

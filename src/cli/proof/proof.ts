@@ -1,0 +1,62 @@
+/**
+ * Proves that a palace is shared: one memory written through one shim is found through every other, then erased. The shims
+ * are given as command lines, so that they may be processes here or run in containers. Used by `up`.
+ */
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Env } from "../../config/env.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { openStdioMcp, type StdioMcp } from "./stdio-mcp.ts";
+
+const SCRATCH_WING = "scratch_up";
+const CALL_TIMEOUT_MS = 60_000;
+const LOOKS_MAX = 50;
+const LOOK_WAIT_MS = 100;
+
+export type Proof = Readonly<{ drawerId: string; readers: number; ms: number }>;
+
+export type ProofOptions = {
+  writer: readonly string[];
+  readers: readonly (readonly string[])[];
+  env: Env;
+  signal?: AbortSignal;
+};
+
+/** Errors: STORE_UNAVAILABLE if the memory is not found; the shim's own error if it cannot reach the broker. */
+export async function provePalace({ writer, readers, env, signal }: ProofOptions): Promise<Proof> {
+  const startedAt = performance.now();
+  const open = (argv: readonly string[]): Promise<StdioMcp> =>
+    openStdioMcp(argv, { env, timeoutMs: CALL_TIMEOUT_MS, ...(signal !== undefined && { signal }) });
+  await using source = await open(writer);
+  const word = `proof${randomBytes(6).toString("hex")}`;
+  const filed = await source.call("mempalace_add_drawer", {
+    wing: SCRATCH_WING,
+    room: "proof",
+    content: `Written to prove that this palace is shared: ${word}`,
+  });
+  const drawerId = String(filed["drawer_id"]);
+  try {
+    for (const argv of readers) {
+      await using reader = await open(argv);
+      if (!(await canFind(reader, word, SCRATCH_WING)))
+        throw new PalaceError(
+          "STORE_UNAVAILABLE",
+          `what one shim wrote was not found through another (${argv.join(" ")})`,
+          "run `palace doctor`",
+        );
+    }
+  } finally {
+    await source.call("mempalace_delete_drawer", { drawer_id: drawerId });
+  }
+  return { drawerId, readers: readers.length, ms: Math.round(performance.now() - startedAt) };
+}
+
+/** A search may reflect the moment before the write: it is repeated a few times, then its answer counts. */
+export async function canFind(reader: StdioMcp, word: string, wing: string): Promise<boolean> {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const found = await reader.call("mempalace_search", { query: word, wing, limit: 5 });
+    if (JSON.stringify(found["results"] ?? []).includes(word)) return true;
+    await sleep(LOOK_WAIT_MS);
+  }
+  return false;
+}

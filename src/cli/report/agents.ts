@@ -1,0 +1,49 @@
+/** Checks this machine's agents for `palace doctor`: reports only what needs an action. Imported by checks.ts. */
+import type { Config } from "../../config/config.ts";
+import { AGENTS, labelOf } from "../../agents/install/agent-files.ts";
+import { wiringOf } from "../../agents/install/install.ts";
+import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
+import { otherMemory } from "../docker/one-memory.ts";
+import type { Check } from "../doctor/check.ts";
+import { wiringParts } from "./wiring.ts";
+
+/** Nothing where no stack runs in Docker beside this machine's own memory. */
+export async function checkOneMemory(config: Config): Promise<Check[]> {
+  const container = await otherMemory(config);
+  if (container === undefined) return [];
+  const detail = `a stack runs in Docker (${container}) with another memory than the one this machine's agents use`;
+  return [{ name: "one memory", state: "warn", detail, hint: `palace bridge setup docker:${container}` }];
+}
+
+/**
+ * Returns nothing where each agent that is wired is wired as `palace install` would do it now, and nothing else on this machine
+ * decides, too.
+ */
+export function checkAgents(config: Config): Check[] {
+  const parts = wiringParts(config, undefined);
+  const states = AGENTS.flatMap((agent) => {
+    try {
+      return [{ agent, state: wiringOf(agent, parts) }];
+    } catch {
+      // The settings cannot be read: `palace install status` reports them.
+      return [];
+    }
+  });
+  const checks: Check[] = [];
+  const drifted = states.filter(({ state }) => state === "drifted").map(({ agent }) => agent);
+  if (drifted.length > 0) {
+    const names = drifted.map((agent) => labelOf(agent, parts.places)).join(", ");
+    const detail = `${names}: wired by another version of ours, or changed since`;
+    const hint = `palace install ${drifted.length === 1 ? drifted[0] : "all"}`;
+    checks.push({ name: "agents", state: "warn", detail, hint });
+  }
+  for (const { agent } of states.filter(({ state }) => state !== "not wired"))
+    for (const { what, where, wins, takeOut } of rivalsOf(agent, parts, process.cwd()))
+      checks.push({
+        name: "agents",
+        state: "warn",
+        detail: `${labelOf(agent, parts.places)}: ${what} (${where}): ${wins}`,
+        hint: takeOut,
+      });
+  return checks;
+}

@@ -1,0 +1,65 @@
+/** How the backups fare, as `palace doctor` says it. From the list beside the ledger, so that no broker need run. */
+import { type OwnBackup, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
+import type { Config } from "../../config/config.ts";
+import { formatDuration, plural } from "../terminal/output.ts";
+import type { Check } from "../doctor/check.ts";
+
+const HOUR_MS = 3_600_000;
+/** Intervals after which a backup is late. Half an interval is left for a backup that waits for a broker or a pause. */
+const LATE_FACTOR = 1.5;
+
+/** Returns the folder that the broker makes backups in, if the last backup there is too old. */
+export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): string | undefined {
+  const { schedule } = readList(paths.home);
+  if (schedule === null || (backup.dir ?? schedule.dir) !== schedule.dir) return undefined;
+  const { made, ahead } = ownBackups(paths, schedule.dir, nowMs);
+  return ahead.length === 0 && isLate(made.at(-1), schedule, nowMs) ? schedule.dir : undefined;
+}
+
+/** The folder of the setting backup-dir, if the broker was started without it and makes no backups there by itself. */
+export function unknownFolder({ paths, backup: { dir } }: Config): string | undefined {
+  return readList(paths.home).schedule?.dir === dir ? undefined : dir;
+}
+
+function isLate(last: OwnBackup | undefined, { hours }: Schedule, nowMs: number): boolean {
+  return last === undefined || nowMs - last.madeAtMs > hours * HOUR_MS * LATE_FACTOR;
+}
+
+export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.now()): Check {
+  const check = (state: Check["state"], detail: string, hint: string): Check => ({
+    name: "backups",
+    state,
+    detail,
+    hint,
+  });
+  const { schedule, backups } = readList(paths.home);
+  const asked = backups.at(-1);
+  const dir = backup.dir ?? schedule?.dir;
+  if (dir === undefined) {
+    const last =
+      asked === undefined ? "none was made here" : `the last one ${formatDuration(nowMs - asked.madeAtMs)} ago`;
+    const none = `none are made by themselves, ${endpoint === undefined ? last : "as far as this machine knows"}`;
+    return check("ok", none, "");
+  }
+  if (schedule === null || schedule.dir !== dir)
+    return check("warn", `the broker that ran last knows nothing of ${dir}`, "palace restart");
+  const { made, ahead } = ownBackups(paths, dir, nowMs);
+  const last = made.at(-1);
+  const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;
+  if (schedule.failure !== null)
+    return check("warn", `${said}; the last try failed: ${schedule.failure.message}`, schedule.failure.hint);
+  const future = ahead.at(-1);
+  if (future !== undefined)
+    return check(
+      "warn",
+      `${said}; ${future.file} is named by a moment that lies in the future, and does not count`,
+      "set the clock right, then move that file away",
+    );
+  if (isLate(last, schedule, nowMs))
+    return check(
+      "warn",
+      `${said}, one is due every ${schedule.hours} h`,
+      "it is made while a broker runs: palace start; or now: palace backup",
+    );
+  return check("ok", said, "");
+}

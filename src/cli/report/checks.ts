@@ -1,0 +1,392 @@
+/**
+ * The checks of `palace doctor`: each looks at one thing and says what it found and what to do. Ordered from the ground up:
+ * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
+ */
+import { accessSync, constants, existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import { findBroker } from "../../wire/client/discover.ts";
+import { Spool } from "../../wire/client/spool.ts";
+import { ensureBroker } from "../../wire/client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { isStopped, vanishedPalace } from "../../base/state-files.ts";
+import { VERSION } from "../../base/version.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { ErasureReport } from "../../protocol/hygiene.ts";
+import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
+import { checkBuild } from "../doctor/build.ts";
+import { type Check, fail, ok, warn } from "../doctor/check.ts";
+import { type Asked, askWrittenAhead, checkClock } from "../doctor/clock.ts";
+import { checkDisk } from "../doctor/disk.ts";
+import { checkOutcomeDoor } from "../doctor/outcome-door.ts";
+import { checkTokens } from "../doctor/tokens.ts";
+import { checkUid } from "../doctor/uid.ts";
+import { checkVolumes } from "../doctor/volumes.ts";
+import { cameOverBridge, checkInstance, checkTopology, checkVersion } from "../doctor/way.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
+import { checkAgents, checkOneMemory } from "./agents.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
+import { EVENTS } from "../../memory/backup/contents.ts";
+import { assertEvents } from "../../memory/backup/look.ts";
+import { checkBackups } from "./backup-health.ts";
+import { describeClosets } from "./closets.ts";
+import { describeGraph } from "./graph.ts";
+import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
+import { describeAdoption, describeForeignWriters } from "./foreign-writers.ts";
+
+const NODE_MAJOR_MIN = 24;
+/** The driver may be this far behind before it is worth a word. */
+const LAG_WARN_MS = 60_000;
+const OPEN_MAX_MS = 30_000;
+/** For the model to be found, or not; one that is loaded for longer is loading, which is an answer. */
+const MODEL_MAX_MS = 5_000;
+const POLL_MS = 50;
+
+/** `mayStart`: a broker is started if none is running. Never throws. */
+export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
+  const checks = [
+    checkNode(),
+    await checkRuntime(),
+    checkHome(config),
+    ...checkVolumes(config),
+    await checkDisk(config),
+    ...checkSettings(config),
+    checkStop(config),
+    checkSpool(config),
+    ...checkEvents(config),
+    ...(await checkOneMemory(config)),
+    ...checkAgents(config),
+    checkBackups(config),
+    ...checkTokens(config),
+  ];
+  const reached = await reachBroker(config, mayStart);
+  if (reached instanceof PalaceError) {
+    if (reached.code === "BROKER_DENIED") checks.push(fail("token", reached.message, reached.hint));
+    checks.push(fail("broker", reached.message, reached.hint), ...checkUid(config));
+    return checks;
+  }
+  if (reached === undefined) {
+    checks.push(
+      warn(
+        "broker",
+        "not running",
+        isStopped(config.paths) ? "palace start" : "the next agent starts it; or: palace start",
+      ),
+    );
+    return checks;
+  }
+  const { health, endpoint, status } = reached;
+  checks.push(
+    checkBroker(config, health, endpoint, reached.started),
+    checkInstance(config, health, endpoint),
+    checkVersion(config, health),
+    checkBuild(config, health),
+    ...checkUid(config),
+    checkClock(config, health, reached.asked),
+    checkTopology(config, health, endpoint),
+  );
+  if (!(status instanceof PalaceError)) checks.push(...checkOutcomeDoor(status));
+  checks.push(...checkPalace(status, config));
+  const forgetting = describeErasure(reached.erasure);
+  if (forgetting !== undefined)
+    checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
+  checks.push(checkIdle(config));
+  return checks;
+}
+
+/** Checks the open palace by the broker's report. */
+function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
+  if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
+  if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];
+  return [
+    checkLedger(status),
+    checkQueue(status),
+    checkModel(status, config),
+    checkReranker(status),
+    checkDriver(status),
+    checkClosets(status),
+    checkGraph(status),
+    checkUpstreamLock(status),
+    checkStrays(status),
+    checkAdoption(status),
+  ];
+}
+
+type Reached = {
+  health: Health;
+  endpoint: string;
+  started: boolean;
+  status: StatusReport | PalaceError;
+  erasure: ErasureReport | undefined;
+  asked: Asked;
+};
+
+/** Undefined: none is running and none may be started. */
+async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
+  let client: Client | undefined;
+  try {
+    const running = await findBroker(config);
+    if (running === undefined && !mayStart && config.endpoint === undefined) return undefined;
+    const found =
+      running === undefined
+        ? await ensureBroker(config, { timeoutMs: ABSENT_TIMEOUT_MS })
+        : { ...running, started: false };
+    client = await connectClient({ config, agent: "palace doctor", start: "never" });
+    const status = await askWhenOpen(client).catch(asKnown);
+    const erasure = await askErasure(client);
+    const writtenMs = await askWrittenAhead(client);
+    const fromMs = Date.now();
+    const health = (await findBroker(config))?.health ?? { ...found.health, nowMs: undefined };
+    return { ...found, health, status, erasure, asked: { fromMs, toMs: Date.now(), writtenMs } };
+  } catch (error) {
+    return asKnown(error);
+  } finally {
+    client?.close();
+  }
+}
+
+/** Asks until the palace is open and its model loaded, or time is up: an earlier status is provisional. */
+async function askWhenOpen(client: Client): Promise<StatusReport> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const status = await client.call("palace.status", {});
+    const isLooking = status.engine?.kind !== "command" && status.search.modelState === "loading";
+    const waitMaxMs = status.state === "opening" ? OPEN_MAX_MS : isLooking ? MODEL_MAX_MS : 0;
+    if (waitedMs >= waitMaxMs) return status;
+    await sleep(POLL_MS);
+  }
+}
+
+function asKnown(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  return new PalaceError("TRANSPORT_REFUSED", `the broker cannot be asked: ${String(error)}`, "run `palace logs`", {
+    cause: error,
+  });
+}
+
+function checkNode(): Check {
+  const version = process.versions.node;
+  const isNewEnough = Number(version.split(".")[0]) >= NODE_MAJOR_MIN;
+  const detail = `Node ${version}, palace-devbox ${VERSION}`;
+  return isNewEnough ? ok("node", detail) : fail("node", detail, `install Node ${NODE_MAJOR_MIN} or newer`);
+}
+
+function checkHome({ paths, endpoint }: Config): Check {
+  const gone = vanishedPalace(paths);
+  if (gone !== undefined && endpoint === undefined) return fail("home", gone.message, gone.hint);
+  if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
+  const canWrite = can(paths.home, constants.W_OK);
+  if (endpoint !== undefined)
+    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; the broker elsewhere writes`);
+  if (canWrite) return ok("home", `${paths.home}, writable`);
+  if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; the broker elsewhere writes`);
+  return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
+}
+
+/** Nothing where all that is said is done. */
+function checkSettings({ filing }: Config): Check[] {
+  const { ignored } = filing();
+  return ignored.length === 0
+    ? []
+    : [warn("settings", ignored.map(printable).join("; "), "correct config.json or unset it")];
+}
+
+async function checkRuntime(): Promise<Check> {
+  return (await hasRuntime())
+    ? ok("runtime", "onnxruntime-node loads: search by meaning, once there is a model")
+    : warn("runtime", RUNTIME_MISSING, RUNTIME_HINT);
+}
+
+function checkStop({ paths }: Config): Check {
+  if (!isStopped(paths)) return ok("stop mark", "none: agents start the broker by themselves");
+  return warn("stop mark", "the broker was stopped by hand and stays off", "palace start");
+}
+
+function checkSpool({ paths }: Config): Check {
+  const spool = new Spool(paths.spoolDir);
+  let waiting: number, refused: number;
+  try {
+    [waiting, refused] = [spool.entries().length, spool.refused().length];
+  } catch (error) {
+    const { message, hint } = asKnown(error);
+    return fail("spool", message, hint);
+  }
+  if (refused > 0)
+    return warn(
+      "spool",
+      `${plural(refused, "spooled write")} refused by a broker${spool.droppedAtMs === undefined ? "" : " (older ones were dropped to make room)"}, ${waiting} waiting`,
+      "palace status spool list",
+    );
+  if (waiting === 0) return ok("spool", "nothing waits");
+  return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
+}
+
+/** Only where this machine has the palace. The ledger's line comes from the broker. */
+function checkEvents({ paths }: Config): Check[] {
+  const file = join(paths.palaceDir, EVENTS);
+  if (!existsSync(file)) return [];
+  try {
+    assertEvents(file);
+    return [ok("events", `${file} is whole`)];
+  } catch (error) {
+    // A read-only folder, say; the broker's own calls tell more.
+    if (!(error instanceof PalaceError)) return [];
+    return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
+  }
+}
+
+function checkBroker(config: Config, health: Health, endpoint: string, started: boolean): Check {
+  const why = cameOverBridge(config, endpoint)
+    ? "the bridge's local end (palace bridge status)"
+    : config.endpoint === undefined
+      ? `named in ${config.paths.brokerFile}`
+      : "named by MEMPALACE_BROKER";
+  const detail = `${health.status}${started ? " (started now)" : ""} at ${endpoint}, ${why}`;
+  if (health.error !== undefined) return fail("broker", `${detail}: ${health.error.message}`, health.error.hint);
+  return health.status === "draining"
+    ? warn("broker", detail, "run `palace doctor` again in a moment")
+    : ok("broker", detail);
+}
+
+function checkLedger(status: StatusReport): Check {
+  const size = `${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`;
+  if (status.error !== undefined) return fail("ledger", `${size}: ${status.error.message}`, status.error.hint);
+  return status.state === "ready"
+    ? ok("ledger", size)
+    : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
+}
+
+/** Checks an external engine, which keeps its own data. The builtin engine's ledger beside it is not read meanwhile. */
+function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
+  const { state, lastError } = engine;
+  const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;
+  const detail = `command: ${formatEngine(engine)}${said}`;
+  if (state === "failed") return fail("engine", detail, lastError?.hint ?? "run `palace logs`");
+  if (state !== "ready") return warn("engine", detail, "run `palace doctor` again in a moment");
+  if (existsSync(paths.ledgerFile))
+    return warn(
+      "engine",
+      `${detail}; ${paths.ledgerFile} is the builtin engine's and is not read`,
+      "MEMPALACE_ENGINE=builtin palace restart, to have what is in it",
+    );
+  return ok("engine", detail);
+}
+
+function checkQueue({ queue, peers }: StatusReport): Check {
+  const detail = `${queue.depth} of ${queue.depthMax} waiting, ${queue.refused} refused, ${plural(peers, "peer")}`;
+  return queue.depth < queue.depthMax / 2
+    ? ok("queue", detail)
+    : warn("queue", detail, "wait, or run `palace logs` to see who writes");
+}
+
+/** Lexical mode is a mode, no fault; but who does not know that half of the search is missing cannot fetch it. */
+function checkModel({ search }: StatusReport, config: Config): Check {
+  const { offline } = config.model;
+  const { model, modelState, modelDetail, pending, embedded } = search;
+  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
+  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
+  if (modelState === "mismatch")
+    return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
+  if (modelState === "failed") return warn("model", detail, "run `palace logs`");
+  if (modelState === "missing")
+    return warn(
+      "model",
+      detail,
+      brokerBox(config) !== undefined
+        ? "name a folder that has it in the stack's .env (MEMPALACE_MODEL_DIR=DIR), then: palace devbox up"
+        : offline
+          ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
+          : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
+    );
+  return ok("model", detail);
+}
+
+/** Checks the cross-encoder, which is optional: the check passes without one. */
+function checkReranker({ search }: StatusReport): Check {
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  if (search.reranker?.state === "failed")
+    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
+  return ok("cross-encoder", said);
+}
+
+const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {
+  files: "let the broker write the palace folder, and look at its disk",
+  chroma: "start Chroma or correct chroma-url (palace config)",
+};
+
+function checkDriver({ driver }: StatusReport): Check {
+  const detail = `${driver.kind}: ${driver.state}${describeLag(driver)}${driver.detail === "" ? "" : `; ${driver.detail}`}`;
+  if (driver.state === "unreachable")
+    return warn(
+      "driver",
+      detail,
+      `${UNREACHABLE_HINTS[driver.kind] ?? "run `palace logs`"}; nothing is lost meanwhile`,
+    );
+  const isLate = driver.lag > 0 && driver.lagMs > LAG_WARN_MS && driver.state !== "waiting";
+  return isLate
+    ? warn("driver", detail, "it catches up by itself; run `palace logs` if it does not")
+    : ok("driver", detail);
+}
+
+/** A search does without them; what waits to be sent waits where the drawers do, and checkDriver says why. */
+function checkClosets({ closets }: StatusReport): Check {
+  return ok("closets", describeClosets(closets));
+}
+
+/** The ledger has all of it; it is MemPalace that would miss something. */
+function checkGraph({ graph }: StatusReport): Check {
+  const detail = describeGraph(graph);
+  if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
+  return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
+}
+
+function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["graph"]>["elsewhere"]): Check {
+  if (elsewhere === undefined) return ok("graph", detail);
+  const { file, facts } = elsewhere;
+  return warn(
+    "graph",
+    `${detail}; ${plural(facts, "fact")} of a MemPalace that was started with --palace ${facts === 1 ? "is" : "are"} in ${printable(file)} and not here`,
+    "start MemPalace without --palace; docs/topologies/mempalace-beside.md says how to bring them over",
+  );
+}
+
+/** Checks MemPalace's own lock. Our lock needs no check: without it no broker would answer. */
+function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
+  if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
+  if (state === "none") return ok("palace lock", `not needed: ${detail}`);
+  const waits = "what is new waits in the ledger, nothing is lost";
+  return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
+}
+
+/** Checks the adoption. Until it is verified the public palace is not written; the memory itself works. */
+function checkAdoption({ adoption }: StatusReport): Check {
+  const detail = describeAdoption(adoption) ?? "there was no palace to adopt";
+  return adoption?.state === "refused" ? warn("adoption", detail, adoption.hint) : ok("adoption", detail);
+}
+
+/** Checks for rows of other writers: harmless to this memory, but two programs write one palace. */
+function checkStrays({ strays, driver }: StatusReport): Check {
+  const detail = describeForeignWriters(strays);
+  if (strays.state !== "found") return ok("strays", detail);
+  if (strays.unindexed > 0)
+    return warn("strays", detail, "end that MemPalace, restart Chroma, then `palace restart`: all is sent again");
+  if (driver.kind === "none") return warn("strays", detail, "nothing is lost: what they write is adopted");
+  return warn("strays", detail, "end that MemPalace, or lead its agents to this memory");
+}
+
+function checkIdle({ idleExitMs, endpoint }: Config): Check {
+  if (endpoint !== undefined) return ok("idle exit", "decided where the broker runs");
+  if (idleExitMs === 0) return ok("idle exit", "never");
+  return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next one starts it again`);
+}
+
+function can(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}

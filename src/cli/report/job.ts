@@ -1,0 +1,59 @@
+/** Starts a job in the broker and follows it: progress on stderr, Ctrl-C cancels it. Imported by the verbs whose work is one. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { JobReport, JobRequest, JsonObject } from "../../protocol/spec.ts";
+import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
+import type { Output } from "../terminal/output.ts";
+import { Progress } from "../terminal/progress.ts";
+
+const POLL_MS = 150;
+
+/** The job's result, or undefined where the user has cancelled it. Errors: the job's, the transport's. */
+export async function runJob(config: Config, request: JobRequest, out: Output): Promise<JsonObject | undefined> {
+  const client = await connectClient({ config, agent: `palace ${request.kind}`, start: "auto" });
+  const progress = new Progress({ silent: out.isJson });
+  try {
+    const { id } = await client.call("job.start", request);
+    const job = await withInterrupt((signal) => follow(client, id, signal, progress), {
+      onStop: () => {
+        progress.end();
+        if (!out.isJson) out.notice("Cancelling; Ctrl-C again stops waiting for it.");
+      },
+    });
+    if (job.state === "cancelled") return undefined;
+    if (job.error !== null) throw new PalaceError(job.error.code, job.error.message, job.error.hint);
+    return job.result ?? {};
+  } finally {
+    progress.end();
+    client.close();
+  }
+}
+
+/** For a cancelled job: what is said, and the exit code. */
+export function reportCancelled(out: Output): number {
+  if (out.isJson) out.document({ cancelled: true });
+  else out.notice("Cancelled; nothing was changed.");
+  return EXIT_INTERRUPTED;
+}
+
+async function follow(client: Client, id: string, signal: AbortSignal, progress: Progress): Promise<JobReport> {
+  let cancelled = false;
+  let lastStep = "";
+  for (;;) {
+    if (signal.aborted && !cancelled) {
+      cancelled = true;
+      await client.call("job.cancel", { id });
+    }
+    const { jobs } = await client.call("job.list", {});
+    const job = jobs.find((one) => one.id === id);
+    if (job === undefined)
+      throw new PalaceError("BROKER_SHUTTING_DOWN", "the broker ended while the job ran", "repeat the command");
+    if (job.state !== "running") return job;
+    const line = job.step === lastStep ? undefined : `  ${job.step}`;
+    lastStep = job.step;
+    progress.step(job.done, Math.max(job.total, 1), job.step, line);
+    await sleep(POLL_MS);
+  }
+}

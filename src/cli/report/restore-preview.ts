@@ -1,0 +1,57 @@
+/** Shows what a restore would change, and asks before it. Imported by the verb and by docker/restore.ts. */
+import { TOKENS } from "../../memory/backup/contents.ts";
+import type { glance } from "../../memory/backup/look.ts";
+import type { Manifest } from "../../memory/backup/manifest.ts";
+import type { Staged } from "../../memory/backup/restore.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { type Output, plural } from "../terminal/output.ts";
+
+/** A checked backup, as `--json` describes it. */
+export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "counts" | "leftOut" | "unreadable"> & {
+  file: string;
+  bytes: number;
+  encrypted: boolean;
+  /** True when tokens of the TCP door are in it. */
+  tokens: boolean;
+};
+
+/** The palace that is there: its counts where they can be read, and the names that would be moved aside. */
+export type Standing = { before: NonNullable<ReturnType<typeof glance>> | null; there: string[] };
+
+export function described(file: string, { manifest, bytes, isEncrypted }: Staged): Coming {
+  const { version, madeAtMs, journalSeq, counts, leftOut, unreadable = [], files } = manifest;
+  const tokens = files.some(({ name }) => name === TOKENS);
+  return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, unreadable, tokens };
+}
+
+/** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE when the user cannot be asked. */
+export async function isWanted({ before, there }: Standing, yes: boolean | undefined): Promise<boolean> {
+  const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
+  return there.length === 0 || confirm(`Move ${what} aside for them?`, yes);
+}
+
+export function preview(
+  { counts, journalSeq, madeAtMs, version, leftOut, unreadable = [], tokens }: Coming,
+  { before, there, withTokens }: Standing & { withTokens: boolean },
+  out: Output,
+): void {
+  if (out.isJson) return;
+  const unread = there.length === 0 ? "nothing" : `nothing that can be read, in ${there.join(", ")}`;
+  const here = before === null ? unread : `${plural(before.drawers, "drawer")}, up to write ${before.journalSeq}`;
+  out.table([
+    ["there now", here],
+    [
+      "would come",
+      `${plural(counts.drawers, "drawer")}, up to write ${journalSeq}, made ${new Date(madeAtMs).toISOString()} by ${version}`,
+    ],
+  ]);
+  if (leftOut.length > 0) out.notice(`not in the backup: the palace's collection ${leftOut.join(", ")}`);
+  for (const { name, why } of unreadable)
+    out.notice(`not in the backup: ${name}, which could not be read when it was made: ${why}`);
+  if (tokens)
+    out.notice(
+      withTokens
+        ? "tokens of the backup open the TCP door where there are none: palace bridge token list"
+        : "the backup's tokens of the TCP door are not put back; --with-tokens puts them where there are none",
+    );
+}

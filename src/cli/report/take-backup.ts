@@ -1,0 +1,148 @@
+/** A backup asked of the broker, and where it goes: to a file of its machine, or by way of us into another file or a pipe. */
+import { closeSync, createReadStream, existsSync, openSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { assertTarget } from "../../memory/backup/target.ts";
+import type { MakeReport } from "../../memory/backup/make.ts";
+import { writeWhole } from "../../memory/backup/pack.ts";
+import { encrypted } from "../../memory/backup/secret.ts";
+import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../base/can-write.ts";
+import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { askDocker, type BrokerBox, brokerBox, outputOf } from "../docker/owner.ts";
+import { formatBytes, type Output } from "../terminal/output.ts";
+import { Progress } from "../terminal/progress.ts";
+import { runJob } from "./job.ts";
+
+export type BackupGoal = {
+  /** null: our stdout. */
+  file: string | null;
+  passphrase: string | undefined;
+  replace: boolean;
+};
+
+export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
+
+/** Undefined where the user has cancelled it. Errors: the job's, the file system's. */
+export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
+  const { file, passphrase, replace } = goal;
+  if (file !== null && !replace && existsSync(file))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${file} is there already`,
+      "name another: palace backup FILE, or add --force",
+    );
+  const box = brokerBox(config);
+  // A passphrase is put around it here. In a devbox, which sees the palace read-only, and in a container the broker's files
+  // are others than ours.
+  const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
+  if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
+  const isEncrypted = passphrase !== undefined;
+  const request = { file: isDirect ? file : null, goesTo: isDirect ? null : file, replace, encrypted: isEncrypted };
+  const made = (await runJob(config, { kind: "backup", ...request }, out)) as unknown as BackupResult | undefined;
+  if (made === undefined) return undefined;
+  if (isDirect) return { ...made, encrypted: false };
+  try {
+    return { ...made, file: file ?? "-", bytes: await carry(made, goal, out, box), encrypted: isEncrypted };
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
+    throw error;
+  }
+}
+
+/** Copies the staged file to its goal. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, BROKER_CANCELLED, the file system's. */
+async function carry(
+  { file: staged, bytes }: MakeReport,
+  goal: BackupGoal,
+  out: Output,
+  box: BrokerBox | undefined,
+): Promise<number> {
+  const progress = new Progress({ silent: out.isJson });
+  try {
+    return await withInterrupt(
+      async (signal) => {
+        const source = box === undefined ? piecesOf(openStaged(staged)) : piecesIn(box, staged);
+        const pieces = watched(source, bytes, signal, (done) =>
+          progress.step(done, bytes, `${formatBytes(done)} of ${formatBytes(bytes)}`, undefined),
+        );
+        const archive = goal.passphrase === undefined ? pieces : await encrypted(pieces, goal.passphrase);
+        if (goal.file !== null) return writeWhole(goal.file, archive);
+        await toStdout(archive);
+        return bytes;
+      },
+      { onStop: () => progress.end() },
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+/**
+ * Opens the staged file and removes its name, so it is gone however we end. Where we may not remove it, the broker does, a
+ * minute later.
+ */
+function openStaged(file: string): number {
+  try {
+    const fd = openSync(file, "r");
+    if (canWrite(dirname(file))) rmSync(file);
+    return fd;
+  } catch (cause) {
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the backup is on the broker's machine, which is another one",
+      "there: palace backup FILE",
+      { cause },
+    );
+  }
+}
+
+async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream("", { fd, autoClose: false, start: 0, highWaterMark: 1024 * 1024 });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens the file, removes its name and copies it to stdout: it is gone however the copy ends. */
+const READ_AND_FORGET = 'exec 3<"$1" && rm -f -- "$1" && exec cat <&3';
+
+async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* outputOf(box, ["exec", box.container, "sh", "-c", READ_AND_FORGET, "sh", file]);
+  } finally {
+    // The command removed it already, unless it could not begin.
+    await askDocker(box, ["exec", box.container, "rm", "-f", "--", file]).catch(() => undefined);
+  }
+}
+
+/** Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE when there are fewer or more bytes than were staged. */
+async function* watched(
+  pieces: AsyncIterable<Uint8Array>,
+  bytes: number,
+  signal: AbortSignal,
+  onDone: (done: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  for await (const piece of pieces) {
+    if (signal.aborted) throw new PalaceError("BROKER_CANCELLED", "it was cancelled", "");
+    yield piece;
+    onDone((done += piece.length));
+  }
+  if (done !== bytes)
+    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
+}
+
+/**
+ * Streams the backup to stdout. A closed pipe is a failure here, unlike when a list is printed: its reader has no whole
+ * backup.
+ */
+async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  process.stdout.prependListener("error", () => {
+    process.stderr.write("palace: the pipe was closed before the backup was through\n");
+    process.exit(EXIT_CODES.STORE);
+  });
+  await pipeline(Readable.from(pieces, { objectMode: false }), process.stdout, { end: false });
+}

@@ -1,0 +1,39 @@
+/**
+ * Settings of a broker that runs in a container of this machine's engine: its file is in its volume, so `palace config` runs
+ * in that container. Imported by verb/config.ts.
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { parseJson } from "../../base/parse-json.ts";
+import { isErrorCode, PalaceError } from "../../base/errors.ts";
+import type { BrokerBox } from "../docker/owner.ts";
+import type { SettingRow } from "./sources.ts";
+
+type Answer = { error?: { code: string; message: string; hint: string } };
+
+/** Returns the document of --json. Errors: those of the command in the container; STORE_UNAVAILABLE without an answer. */
+export async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
+  const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
+  const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(
+    (error: Error & { stdout?: string; stderr?: string }) => ({
+      stdout: error.stdout ?? "",
+      stderr: error.stderr || error.message,
+    }),
+  );
+  const { error, ...answer } = (parseJson(stdout) as Answer | undefined) ?? {
+    error: {
+      code: "STORE_UNAVAILABLE",
+      message: `${container} does not answer: ${stderr.trim()}`,
+      hint: "docker ps --all",
+    },
+  };
+  if (error === undefined) return answer;
+  const { code, message, hint } = error;
+  throw new PalaceError(isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint);
+}
+
+/** Returns the settings that the container's broker reads. */
+export async function rowsInBox(box: BrokerBox): Promise<SettingRow[]> {
+  const { settings } = (await configInBox(box, ["list"])) as { settings?: SettingRow[] };
+  return (settings ?? []).filter(({ takesEffect }) => takesEffect === "start");
+}

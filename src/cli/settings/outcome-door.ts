@@ -1,0 +1,83 @@
+/**
+ * The door at Roampal's port, as a command sees it: opens it by a restart, and lets the owner's own programs in without a token.
+ * Imported by verb/outcome.ts and upstream/roampal.ts.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { canTellOwners } from "../../broker/door/socket-owner.ts";
+import { connectClient } from "../../wire/client/client.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import { variableOf } from "../../config/settings-table.ts";
+import type { Env } from "../../config/env.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { OutcomeDoorReport } from "../../protocol/spec.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
+import { restartBroker } from "../verb/restart.ts";
+import { editSettings } from "./edit.ts";
+
+const OPEN_MAX_MS = 10_000;
+const POLL_MS = 50;
+const LOCAL = "outcome-local";
+const PORT = "outcome-port";
+
+/** Errors: CONFIG_USAGE. */
+export function assertOwnBroker(config: Config): void {
+  if (isServedByStack(config) || brokerBox(config) !== undefined)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the stack's broker opens no such door, which only its own container could reach",
+      "agents in the devbox learn without it: MEMPALACE_OUTCOMES=on in .env.devbox, then: palace devbox up",
+    );
+}
+
+/** Restarts the broker with these variables. Undefined: it opens no such door. */
+export async function restartWith(config: Config, more: Env = {}): Promise<OutcomeDoorReport | undefined> {
+  const { env, palace } = config.handedOn();
+  await restartBroker(loadConfig({ ...env, ...more }, { palace: palace[1] }));
+  return doorOf(config);
+}
+
+/** Undefined: the broker has none. A door that is about to open is waited for. */
+export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
+  const client = await connectClient({ config, agent: "outcome door", start: "auto" });
+  try {
+    for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+      const { outcomeDoor: door } = await client.call("palace.status", {});
+      const isDecided = door?.state !== "shut" || door.hint !== "";
+      if (isDecided || waitedMs >= OPEN_MAX_MS) return door;
+      await delay(POLL_MS);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** Refuses a door that is shut or missing. Errors: BROKER_START_FAILED. */
+export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorReport & { state: "open" } {
+  if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
+  if (door.state === "open") return door;
+  throw new PalaceError("BROKER_START_FAILED", `port ${door.port} is shut: ${door.why}`, door.hint);
+}
+
+/**
+ * Sets whether programs of the owner need no token, for good, and returns the door as it is then. Errors: CONFIG_USAGE where the system
+ * tells no socket's owner, CONFIG_BAD_VALUE where the environment says otherwise, BROKER_START_FAILED.
+ */
+export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
+  assertOwnBroker(config);
+  if (isLocal && !canTellOwners())
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "this system does not tell whose a connection is, so that everybody would come in",
+      "a program that can send a token: palace bridge token add NAME --role agent",
+    );
+  const { settings, env } = config;
+  const variable = variableOf(LOCAL);
+  if (env[variable] !== undefined && config.outcomeLocal !== isLocal)
+    throw new PalaceError("CONFIG_BAD_VALUE", `${variable} is ${env[variable]} here, and wins`, `unset ${variable}`);
+  const before = await doorOf(config);
+  const isChanged = await editSettings(settings.file.path, LOCAL, isLocal ? true : undefined);
+  const hasPort = [before?.port, config.outcomePort, config.lastingDoors.outcomePort].some(Number.isInteger);
+  const isNew = isLocal && !hasPort && (await editSettings(settings.file.path, PORT, "on"));
+  return isChanged || isNew || (before?.isLocal ?? false) !== isLocal ? restartWith(config) : before;
+}

@@ -1,0 +1,37 @@
+/** Asks a person before an action that cannot be undone. */
+import { createInterface } from "node:readline/promises";
+import { PalaceError } from "../../base/errors.ts";
+
+const EXIT_INTERRUPTED = 130;
+const UNCHANGED = "Nothing was changed.\n";
+
+/**
+ * Returns true to go on. Notifies a person who answers no that no change was made. Errors: CONFIG_USAGE when nobody can
+ * be asked.
+ */
+export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
+  if (yes === true) return true;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "nobody is there to confirm it; nothing was changed",
+      "look with --dry-run, then repeat it with --yes",
+    );
+  if (await ask(question)) return true;
+  process.stderr.write(UNCHANGED);
+  return false;
+}
+
+/** Ctrl-C and Ctrl-D count as no, and end the process without another question. */
+export async function ask(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } catch (error) {
+    if ((error as Error).name !== "AbortError") throw error;
+    process.stderr.write(`\n${UNCHANGED}`);
+    process.exit(EXIT_INTERRUPTED);
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * Picks the passage of a drawer that a person wants to see after a search: its lines around the matching words, as they are
+ * in the source, with the matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and
+ * `palace demo`.
+ */
+import { parseQuery } from "../../memory/index/lexical/query.ts";
+import { stem } from "../../memory/index/lexical/stem.ts";
+import { foldText } from "../../memory/index/lexical/tokens.ts";
+import { headingsOf } from "./headings.ts";
+import { harmless } from "./output.ts";
+
+export type Piece = { text: string; isMatch: boolean };
+/**
+ * `heading` is the nearest above the passage; undefined when there is none, or when the passage contains it. `line` is the
+ * number of the best matching line in the document, from 1; undefined when the document is not at hand.
+ */
+export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
+
+export type Window = {
+  columns: number;
+  rows: number;
+  /** Slices of the same source around the drawer; they may overlap with it. */
+  before?: readonly string[];
+  after?: readonly string[];
+  /** False: the source does not begin with the first of these slices. */
+  isFromStart?: boolean;
+  /** The whole source, and where the drawer is in it. */
+  document?: { text: string; at: number } | undefined;
+  /** False for kinds of text in which a # does not begin a heading. */
+  hasHeadings?: boolean;
+};
+
+/** The drawer within the text around it. */
+type Context = { text: string; from: number; to: number; isFromStart: boolean };
+/** One line of the screen. `at`: where it begins in the context. */
+type Row = {
+  pieces: Piece[];
+  indent: number;
+  terms: { term: string; at: number }[];
+  at: number;
+  isContinued: boolean;
+  continues: boolean;
+};
+
+const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
+const CUT = "…";
+const TAB = "    ";
+/** Enough of a slice to find it in the next one. */
+const OVERLAP_MIN = 20;
+const OVERLAP_MAX = 1_000;
+/** Longer lines are shown from the drawer on. */
+const LINE_MAX = 4_000;
+
+/** Shape: at most `rows` lines of at most `columns` characters. */
+export function passageOf(drawer: string, query: string, window: Window): Passage {
+  const { columns, rows, document, hasHeadings = true } = window;
+  const context = document === undefined ? joined(drawer, window) : inDocument(drawer, document);
+  const all = rowsOf(context, new Set(parseQuery(query).terms), Math.max(columns - 2 * (CUT.length + 1), 1));
+  const from = densest(all, rows);
+  const begin = all[from]?.pieces.length === 0 ? from + 1 : from;
+  const shown = trimmed(all.slice(begin, begin + rows));
+  const [first] = shown;
+  const at = first?.at ?? context.from;
+  const match = bestRow(shown)?.terms[0]?.at ?? at;
+  const above = hasHeadings
+    ? headingsOf(context.text, context.isFromStart).findLast((one) => one.at <= match)
+    : undefined;
+  return {
+    heading: above === undefined || above.at >= at ? undefined : above.title,
+    line: document === undefined ? undefined : lineAt(context.text, match),
+    lines: drawn(shown),
+  };
+}
+
+/** Returns the row with the most different words of the question, the first of several. */
+function bestRow(rows: readonly Row[]): Row | undefined {
+  const worth = ({ terms }: Row): number => new Set(terms.map(({ term }) => term)).size;
+  return rows.reduce<Row | undefined>((best, row) => (worth(row) > (best ? worth(best) : 0) ? row : best), undefined);
+}
+
+function lineAt(text: string, at: number): number {
+  let line = 1;
+  for (let feed = text.indexOf("\n"); feed >= 0 && feed < at; feed = text.indexOf("\n", feed + 1)) line++;
+  return line;
+}
+
+function inDocument(drawer: string, { text, at }: { text: string; at: number }): Context {
+  return wholeLines({ text, from: at, to: at + drawer.length, isFromStart: true });
+}
+
+/** Joins the slices where they overlap; a neighbour without an overlap tells nothing and is left out. */
+function joined(drawer: string, { before = [], after = [], isFromStart }: Window): Context {
+  let text = drawer;
+  let from = 0;
+  let isWhole = true;
+  for (const slice of before.toReversed()) {
+    const overlap = overlapOf(slice, text);
+    if (overlap === 0) {
+      isWhole = false;
+      break;
+    }
+    text = slice.slice(0, slice.length - overlap) + text;
+    from += slice.length - overlap;
+  }
+  for (const slice of after) {
+    const overlap = overlapOf(text, slice);
+    if (overlap === 0) break;
+    text += slice.slice(overlap);
+  }
+  return wholeLines({ text, from, to: from + drawer.length, isFromStart: isWhole && isFromStart !== false });
+}
+
+/** Returns the length of the longest end of `left` that `right` begins with, however slices were trimmed between them. */
+function overlapOf(left: string, right: string): number {
+  const begin = right.slice(0, OVERLAP_MIN);
+  if (begin.length < OVERLAP_MIN) return 0;
+  for (let at = left.indexOf(begin, Math.max(0, left.length - OVERLAP_MAX)); at >= 0; at = left.indexOf(begin, at + 1))
+    if (right.startsWith(left.slice(at))) return left.length - at;
+  return 0;
+}
+
+/** A drawer is cut by length: its first and its last line are completed. */
+function wholeLines(context: Context): Context {
+  const { text, from, to } = context;
+  const start = text.lastIndexOf("\n", from - 1) + 1;
+  const feed = text.indexOf("\n", Math.max(to - 1, 0));
+  const end = feed < 0 ? text.length : feed;
+  return {
+    ...context,
+    from: from === 0 || from - start > LINE_MAX ? from : start,
+    to: end - to > LINE_MAX ? to : Math.max(end, to),
+  };
+}
+
+/** Breaks each line at words where it is wider than the screen, and keeps its indentation. */
+function rowsOf({ text, from, to }: Context, terms: ReadonlySet<string>, widthMax: number): Row[] {
+  const rows: Row[] = [];
+  for (let at = from; at <= to;) {
+    const feed = text.indexOf("\n", at);
+    const end = feed < 0 || feed > to ? to : feed;
+    const line = text.slice(at, end);
+    const isBlank = line.trim() === "";
+    if (!isBlank) rows.push(...rowsOfLine(line, at, terms, widthMax));
+    else if ((rows.at(-1)?.pieces.length ?? 0) > 0) rows.push(blank(at));
+    at = end + 1;
+  }
+  return rows;
+}
+
+function blank(at: number): Row {
+  return { pieces: [], indent: 0, terms: [], at, isContinued: false, continues: false };
+}
+
+function rowsOfLine(line: string, start: number, terms: ReadonlySet<string>, widthMax: number): Row[] {
+  const lead = /^\s*/.exec(line)?.[0] ?? "";
+  const indent = Math.min(lead.replaceAll("\t", TAB).length, Math.floor(widthMax / 2));
+  const width = Math.max(widthMax - indent, 1);
+  const rows: Row[] = [];
+  let row: Row = { ...blank(start), indent };
+  let used = 0;
+  for (const { 0: token, 1: gap = "", 2: word = "", index } of line.matchAll(/(\s*)(\S+)/g)) {
+    for (const [part, offset] of partsOf(word, width)) {
+      const space = row.pieces.length === 0 || offset > 0 ? "" : gap.replaceAll("\t", TAB);
+      const length = Array.from(part).length;
+      if (row.pieces.length > 0 && used + space.length + length > width) {
+        rows.push({ ...row, continues: true });
+        row = { ...blank(start + index + token.length - word.length + offset), indent, isContinued: true };
+        used = 0;
+      } else if (space !== "") {
+        row.pieces.push({ text: space, isMatch: false });
+        used += space.length;
+      }
+      const at = start + index + gap.length + offset;
+      const { pieces, found } = piecesOf(part, terms);
+      row.pieces.push(...pieces);
+      row.terms.push(...found.map((term) => ({ term, at })));
+      used += length;
+    }
+  }
+  return [...rows, row];
+}
+
+/** A word wider than a row is cut into parts. */
+function partsOf(word: string, width: number): [part: string, offset: number][] {
+  const letters = Array.from(harmless(word));
+  if (letters.length <= width) return [[letters.join(""), 0]];
+  return Array.from({ length: Math.ceil(letters.length / width) }, (_, at) => [
+    letters.slice(at * width, (at + 1) * width).join(""),
+    letters.slice(0, at * width).join("").length,
+  ]);
+}
+
+function piecesOf(word: string, terms: ReadonlySet<string>): { pieces: Piece[]; found: string[] } {
+  const pieces: Piece[] = [];
+  const found: string[] = [];
+  let end = 0;
+  for (const { 0: part, index } of word.matchAll(WORD)) {
+    // A word of the query is indexed without its apostrophe.
+    const term = stem(foldText(part));
+    if (!terms.has(term)) continue;
+    if (index > end) pieces.push({ text: word.slice(end, index), isMatch: false });
+    pieces.push({ text: part, isMatch: true });
+    found.push(term);
+    end = index + part.length;
+  }
+  if (end < word.length) pieces.push({ text: word.slice(end), isMatch: false });
+  return { pieces, found };
+}
+
+/**
+ * Returns the first row of the window that has most of the query's words, each counted once; of equal ones the first, moved
+ * so that its matches are in the middle.
+ */
+function densest(rows: readonly Row[], size: number): number {
+  let best = { first: 0, count: 0 };
+  for (let first = 0; first < rows.length; first++) {
+    const seen = new Set(rows.slice(first, first + size).flatMap(({ terms }) => terms.map(({ term }) => term)));
+    if (seen.size > best.count) best = { first, count: seen.size };
+  }
+  const inside = rows.slice(best.first, best.first + size);
+  const from = inside.findIndex(({ terms }) => terms.length > 0);
+  const to = inside.findLastIndex(({ terms }) => terms.length > 0);
+  if (from < 0) return 0;
+  const centred = best.first + from - Math.floor((size - (to - from + 1)) / 2);
+  const begin = Math.max(0, Math.min(centred, rows.length - size));
+  // A passage rather begins with a line than with the end of one.
+  let whole = begin;
+  while (whole < best.first + from && (rows[whole]?.isContinued === true || rows[whole]?.pieces.length === 0)) whole++;
+  return rows[whole]?.isContinued === true ? begin : whole;
+}
+
+function trimmed(rows: readonly Row[]): Row[] {
+  const isFull = ({ pieces }: Row): boolean => pieces.length > 0;
+  return rows.slice(Math.max(rows.findIndex(isFull), 0), rows.findLastIndex(isFull) + 1);
+}
+
+/** Draws the rows with their common indentation taken out, and marks where a line goes on outside of them. */
+function drawn(rows: readonly Row[]): Piece[][] {
+  const plain = (text: string): Piece[] => (text === "" ? [] : [{ text, isMatch: false }]);
+  const common = Math.min(...rows.filter(({ pieces }) => pieces.length > 0).map(({ indent }) => indent));
+  return rows.map(({ pieces, indent, isContinued, continues }, index) => [
+    ...plain(pieces.length === 0 ? "" : " ".repeat(indent - common)),
+    ...plain(index === 0 && isContinued ? `${CUT} ` : ""),
+    ...pieces,
+    ...plain(index === rows.length - 1 && continues ? ` ${CUT}` : ""),
+  ]);
+}

@@ -1,0 +1,87 @@
+/**
+ * Checks whether the palace of --palace exists. A reading command with a mistyped path gets an error, and no palace is
+ * made. A writing command may begin a palace there, and gets a notice. Imported by verb.ts, mp-shim.ts and the verbs
+ * that check this themselves.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isBridged } from "../../wire/client/bridge.ts";
+import type { Config } from "../../config/config.ts";
+import { vanishedPalace } from "../../base/state-files.ts";
+import { quoted } from "../../base/shell-word.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { nearestWord } from "./nearest.ts";
+
+/** A command's demand on --palace: an existing palace; a palace or a place for a new one; anything. */
+export type Place = "there" | "anew" | "any";
+
+/** Returns the folder that --palace names on a command line; undefined without it. */
+export function namedPalace(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf("--");
+  const options = end < 0 ? argv : argv.slice(0, end);
+  const at = options.lastIndexOf("--palace");
+  if (at >= 0) return options[at + 1] ?? "";
+  return options.findLast((one) => one.startsWith("--palace="))?.slice("--palace=".length);
+}
+
+/**
+ * True when a palace exists, or may exist: one that is reached elsewhere, one in an unreadable folder, one that has
+ * vanished (which has its own error).
+ */
+export function hasPalace(config: Config): boolean {
+  const { paths, endpoint } = config;
+  const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
+  if (endpoint !== undefined || isBridged(config)) return true;
+  // A graph elsewhere may belong to many palaces.
+  const graph = dirname(graphFile) === home ? [graphFile] : [];
+  const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];
+  return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
+}
+
+/** `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
+  if (place === "any" || hasPalace(config)) return;
+  if (place === "there") throw palaceNotFound(config);
+  notice(`a new palace begins in ${config.paths.home} (--palace)`);
+}
+
+export function palaceNotFound({ paths: { home } }: Config): PalaceError {
+  const near = nearPalace(home);
+  return new PalaceError(
+    "PALACE_NOT_FOUND",
+    `there is no palace in ${home}; nothing was made`,
+    near === undefined
+      ? "to begin one there: palace start"
+      : `did you mean --palace ${quoted(near)}? To begin one: palace start`,
+  );
+}
+
+/** Returns the folder of a palace within, or of one beside it with nearly the same name. */
+function nearPalace(home: string): string | undefined {
+  const isPalace = (folder: string): boolean =>
+    ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));
+  if (isPalace(join(home, "palace"))) return join(home, "palace");
+  const parent = dirname(home);
+  try {
+    const others = readdirSync(parent, { withFileTypes: true })
+      .filter((one) => one.isDirectory() && isPalace(join(parent, one.name)))
+      .map(({ name }) => name);
+    const near = nearestWord(basename(home), others);
+    return near === undefined ? undefined : join(parent, near);
+  } catch {
+    return undefined;
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** False only when the path certainly does not exist. */
+function mayExist(path: string): boolean {
+  try {
+    return exists(path);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOTDIR";
+  }
+}

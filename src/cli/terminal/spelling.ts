@@ -1,0 +1,54 @@
+/**
+ * Spells our commands as they are typed here: `palace` when npm has put it on the PATH, the launchers' paths in a clone,
+ * and always with the palace in question. All hints, the broker's too, are written with `palace`, and spelled when they are
+ * shown. Imported by output.ts, verb.ts and palace.ts.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { quoted } from "../../base/shell-word.ts";
+import { WORDS } from "../commands/table.ts";
+import { PACKAGE_ROOT } from "../executable.ts";
+
+const UPSTREAM_VERBS = [
+  ...["init", "mine", "sweep", "search", "status", "wake-up", "sync", "repair", "repair-status", "migrate", "hook"],
+  ...["instructions", "mcp"],
+];
+
+/** The package that npm installs has no scripts/. */
+const SCRIPTS = join(PACKAGE_ROOT, "scripts");
+/** Quoted text is a user's name or data. */
+const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
+/** "palace" is the command only when a verb follows it. */
+const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
+/** A gate always runs on the other machine. */
+const HERE = WORDS.filter((verb) => verb !== "gate");
+const AFTER = `(?= (?:${words(HERE)}|help|--help|--palace|VERB)(?![\\w-]))`;
+const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;
+const PIECES = new RegExp(`${QUOTED.source}|${COMMAND}`, "g");
+
+/** Returns a hint with commands that work when they are pasted. `palace` is the folder named by --palace. */
+export function spelled(hint: string, palace?: string): string {
+  const isUsage = hint.startsWith("usage: ");
+  return hint.replace(PIECES, (piece: string, at: number) => {
+    if (piece !== "palace" && piece !== "mempalace") return piece;
+    const isNamed = /^[^`;\n]*?--palace\b/.test(hint.slice(at));
+    const where = palace === undefined || isUsage || isNamed ? "" : ` --palace ${quoted(palace)}`;
+    return `${commandName(piece)}${where}`;
+  });
+}
+
+/**
+ * Returns the command for an agent's MCP entry, which runs from any folder. `palace` is the absolute path of a named
+ * palace.
+ */
+export function mcpEntry(palace?: string): string {
+  const launcher = join(SCRIPTS, "palace");
+  const shim = existsSync(launcher) ? `${quoted(launcher)} shim` : "mp-shim";
+  return palace === undefined ? shim : `${shim} --palace ${quoted(palace)}`;
+}
+
+function commandName(name: "palace" | "mempalace"): string {
+  const launcher = join(SCRIPTS, name);
+  if (!existsSync(launcher)) return name;
+  return process.cwd() === PACKAGE_ROOT ? `./scripts/${name}` : launcher;
+}

@@ -1,0 +1,71 @@
+/**
+ * Makes one tool call of a command: the broker answers it, or a write is spooled. Imported by the verbs that call tools.
+ */
+import { type Client, connectClient } from "../wire/client/client.ts";
+import type { CommandCall } from "../wire/client/spool-call.ts";
+import { PalaceError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../protocol/spec.ts";
+import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
+import { nearestWord } from "./terminal/nearest.ts";
+
+export async function callOrSpool(call: CommandCall): Promise<Json> {
+  const { config, agent } = call;
+  const client = await connectClient({ config, agent, start: "auto" }).catch(asKnown);
+  if (client instanceof PalaceError) return spool(call, client);
+  try {
+    return await callTool(client, call);
+  } catch (error) {
+    // A broker that disappeared during a write may have filed it: spooled with its key, the write is done once.
+    if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await spool(call, error);
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+/** Spools a write. Errors: `away` for a call that does not write, or cannot wait. */
+async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
+  if (findTool(call.name)?.kind !== "write") throw away;
+  const { spoolCall } = await import("../wire/client/spool-call.ts");
+  return spoolCall(call, away);
+}
+
+function asKnown(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  throw error;
+}
+
+async function callTool(client: Client, { name, args, key }: CommandCall): Promise<Json> {
+  try {
+    return await client.callTool(name, args, { key });
+  } catch (error) {
+    if (!(error instanceof PalaceError && error.code === "PROTOCOL_UNKNOWN_METHOD")) throw error;
+    const names = (await client.listTools()).map((one) => one.name.slice(TOOL_PREFIX.length));
+    const near = nearestWord(name.slice(TOOL_PREFIX.length), names);
+    const hint = near === undefined ? "run `palace call tools`" : `did you mean \`palace call ${near}\`?`;
+    throw new PalaceError(error.code, error.message, hint, { cause: error });
+  }
+}
+
+export function isRefusal(value: Json): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return value["success"] === false || typeof value["error"] === "string" || value["isError"] === true;
+}
+
+/** Returns the JSON object in `text`. Errors: CONFIG_USAGE. */
+export function readArguments(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PalaceError("CONFIG_USAGE", "the arguments are not JSON", `write them as one word: '{"key":"value"}'`, {
+      cause: error,
+    });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    "the arguments are no JSON object",
+    `write them as one word: '{"key":"value"}'`,
+  );
+}

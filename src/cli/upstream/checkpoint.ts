@@ -1,0 +1,74 @@
+/**
+ * A checkpoint: whenever the user has said so much again, the agent's diary gets an entry with the last of it (palace.md 8.3).
+ * Used by MemPalace's own hook and by `palace hook file`.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { removeOld } from "../../base/old-files.ts";
+import { checkpointOf, type Talk } from "./transcript.ts";
+
+/** Messages of the user between two checkpoints. */
+export const CHECKPOINT_EVERY = 15;
+
+/** A session that goes on after that gets an entry at once. */
+const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
+const COUNT_ENDING = "_last_save";
+
+/** Agents give a stop hook 30 s. */
+const DIARY_MAX_MS = 20_000;
+
+export type Checkpoint = {
+  config: Config;
+  /** The folder of the counts. */
+  stateDir: string;
+  /** Whose diary it is. */
+  agent: string;
+  /** The session's id; it is part of a file's name. */
+  session: string;
+  wing: string;
+};
+
+/** Messages that the last checkpoint counted. */
+export function countAtLast({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">): number {
+  try {
+    return Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Also removes the counts of sessions that ended long ago. */
+export function noteCount({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">, count: number): void {
+  writeFileAtomic(countFile(stateDir, session), String(count));
+  removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
+}
+
+/** Count it afterwards: after a kill in between it is written again, and the broker recognises its key. Errors: the broker's. */
+export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
+  const { config, agent, session, wing } = checkpoint;
+  const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
+  const entry = checkpointOf(session, talk, localTime().slice(0, 10));
+  try {
+    const said = (await client.callTool(
+      "mempalace_diary_write",
+      { agent_name: agent, entry, topic: "checkpoint", wing },
+      { key: `hook-${session}-${talk.count}`, timeoutMs: DIARY_MAX_MS },
+    )) as { success?: boolean; error?: string };
+    if (said.success === false) throw new Error(said.error ?? "the checkpoint was refused");
+  } finally {
+    client.close();
+  }
+}
+
+function countFile(stateDir: string, session: string): string {
+  return join(stateDir, `${session}${COUNT_ENDING}`);
+}
+
+/** Formats local time without a zone, as Python prints it. */
+export function localTime(): string {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+}

@@ -1,0 +1,40 @@
+/** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
+import { PalaceError } from "../../base/errors.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
+  start: () => import("../verb/start.ts"),
+  stop: () => import("../verb/stop.ts"),
+  status: () => import("../verb/status.ts"),
+  jobs: () => import("../verb/jobs.ts"),
+};
+
+const USAGE = `mempalace daemon start|stop|status|jobs
+
+Starts, stops or shows the broker, which is what MemPalace's daemon is: palace start, palace stop, palace status, palace status jobs.`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: { foreground: { type: "boolean" }, limit: { type: "string" } },
+  args: [0, 2],
+  place: "any",
+  run: async ({ values, args: [name], config, out }) => {
+    if (name === undefined) {
+      out.text(USAGE);
+      return 0;
+    }
+    if (name === "wait")
+      throw new PalaceError("ENGINE_UNSUPPORTED", "a command here ends when its work is done", "palace status jobs");
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+    if (action === undefined)
+      throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, "mempalace daemon start|stop|status|jobs");
+    if (values.foreground === true)
+      throw new PalaceError(
+        "ENGINE_UNSUPPORTED",
+        "--foreground is an option of the broker",
+        "mempalace-broker --foreground",
+      );
+    const handed = config.handedOn();
+    return (await action()).verb.execute([...handed.palace, ...(out.isJson ? ["--json"] : [])], handed.env);
+  },
+});

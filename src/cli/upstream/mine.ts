@@ -1,0 +1,102 @@
+/** `mempalace mine DIR`, `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
+import { resolve } from "node:path";
+import { PalaceError } from "../../base/errors.ts";
+import { defineVerb } from "../verb.ts";
+import { hasKind, verb as mine } from "../verb/mine.ts";
+import { writeOrigin } from "./origin.ts";
+
+/** Mode → the feeder's name, and what to type when this version has no such feeder. */
+const MODES: Readonly<Record<string, readonly [kind: string, instead: string]>> = {
+  projects: ["projects", "palace mine docs DIR files the documentation of a project, not its source code"],
+  convos: ["convos", ""],
+  extract: ["formats", ""],
+};
+
+/** The broker always writes, with and without a daemon, so these options have no effect. */
+const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
+/** Options that every mode accepts, as upstream does, and one mode uses. */
+const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  extract: ["convos"],
+  "include-subagents": ["convos"],
+  "no-gitignore": ["projects"],
+  "include-ignored": ["projects"],
+  "max-chunks-per-file": ["projects", "extract"],
+  "related-drawer-id": ["media"],
+};
+
+export const verb = defineVerb({
+  usage: `mempalace mine DIR [--mode projects|convos|extract] [--wing W] [--agent NAME] [--limit N] [--dry-run]
+    [--extract exchange|general] [--no-gitignore] [--include-ignored P] [--include-subagents] [--max-chunks-per-file N]
+    [--redetect-origin]
+
+Files a project, with --mode convos the transcripts of conversations, with --mode extract office documents (pdf docx pptx xlsx
+rtf epub). Run it again at any time: only what is new is filed.`,
+  options: {
+    mode: { type: "string" },
+    wing: { type: "string" },
+    agent: { type: "string" },
+    limit: { type: "string" },
+    "dry-run": { type: "boolean" },
+    extract: { type: "string" },
+    "no-gitignore": { type: "boolean" },
+    "include-ignored": { type: "string", multiple: true },
+    "include-subagents": { type: "boolean" },
+    "max-chunks-per-file": { type: "string" },
+    "redetect-origin": { type: "boolean" },
+    source: { type: "string" },
+    "related-drawer-id": { type: "string" },
+    daemon: { type: "boolean" },
+    direct: { type: "boolean" },
+    background: { type: "boolean" },
+  },
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args: [dir = ""], config, out }) => {
+    const mode = values.mode ?? "projects";
+    const known = Object.hasOwn(MODES, mode) ? MODES[mode] : undefined;
+    if (known === undefined)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `--mode takes ${Object.keys(MODES).join(", ")}, not ${mode}`,
+        "leave it out",
+      );
+    const [kind, instead] = known;
+    if (!hasKind(kind))
+      throw new PalaceError("ENGINE_UNSUPPORTED", `there is no mining of ${mode} in this version`, instead);
+    if (values.source !== undefined)
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        `unknown source adapter '${values.source}'`,
+        "--mode projects|convos|extract",
+      );
+    if (values.extract !== undefined && !["exchange", "general"].includes(values.extract))
+      throw new PalaceError("CONFIG_USAGE", `--extract takes exchange, general, not ${values.extract}`, "leave it out");
+    if (values["redetect-origin"] === true) writeOrigin(resolve(dir), config, out);
+    const given: string[] = [];
+    for (const [name, value] of Object.entries(values)) {
+      if (NOT_PASSED_ON.includes(name) || value === undefined) continue;
+      if (name === "extract" && value === "exchange") continue;
+      const only = ONLY_IN[name];
+      if (only !== undefined && !only.includes(mode)) {
+        out.notice(`  --${name} has no effect in mode ${mode}`);
+        continue;
+      }
+      if (Array.isArray(value)) for (const one of value) given.push(`--${name}=${String(one)}`);
+      else given.push(value === true ? `--${name}` : `--${name}=${String(value)}`);
+    }
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
+    return mine.execute([kind, dir, ...given, ...common], handed.env).catch((error: unknown) => {
+      if (!(error instanceof PalaceError && error.code === "CONFIG_USAGE" && /option/i.test(error.message)))
+        throw error;
+      throw new PalaceError(
+        "ENGINE_UNSUPPORTED",
+        `mode ${mode}: ${error.message}`,
+        out.spelled(`palace mine ${kind} --help`),
+        {
+          cause: error,
+        },
+      );
+    });
+  },
+});

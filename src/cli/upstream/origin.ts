@@ -1,0 +1,37 @@
+/**
+ * Detects whether a folder holds talks with an AI and writes that to the palace's origin.json: for `init` and `mine
+ * --redetect-origin`.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { detectOrigin } from "../../feeders/setup/origin.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import type { Output } from "../terminal/output.ts";
+import { say } from "./format.ts";
+
+/** Writes to the palace's folder when this machine has it; the palace of another machine's broker is not written to. */
+export function writeOrigin(root: string, { paths, endpoint }: Config, out: Output): object | undefined {
+  const result = detectOrigin(root);
+  if (result === undefined) {
+    say(out, "  Skipping corpus-origin detection -- no readable samples.");
+    return undefined;
+  }
+  const at = new Date().toISOString().replace("Z", "000+00:00");
+  const origin = { schema_version: 1, detected_at: at, result };
+  const file = join(paths.palaceDir, ".mempalace", "origin.json");
+  if (endpoint === undefined)
+    try {
+      mkdirSync(join(paths.palaceDir, ".mempalace"), { recursive: true, mode: 0o700 });
+      writeFileAtomic(file, JSON.stringify(origin, null, 2));
+    } catch (error) {
+      out.notice(`  Could not write ${file}: ${(error as Error).message}`);
+    }
+  say(
+    out,
+    result.likely_ai_dialogue
+      ? "  Detected: AI dialogue (platform unidentified) (user: —, agents: —)"
+      : `  Corpus origin: not AI-dialogue (confidence: ${result.confidence.toFixed(2)})`,
+  );
+  return origin;
+}

@@ -1,0 +1,73 @@
+/** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
+import { PalaceError } from "../../base/errors.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import { verb as migratePalace } from "../verb/migrate.ts";
+import { verb as repairPalace } from "../verb/repair.ts";
+import { confirmed, isWithoutPalace } from "./format.ts";
+
+const MODES = ["legacy", "max-seq-id", "from-sqlite"];
+
+export const repair = defineVerb({
+  usage: `mempalace repair [--yes] [--mode legacy|max-seq-id|from-sqlite] [--dry-run]
+
+Makes the palace anew from this memory's ledger, whatever is wrong with it, so every mode is the same; the old one is kept.
+Asks first unless --yes; no terminal counts as no.`,
+  options: {
+    yes: { type: "boolean" },
+    mode: { type: "string" },
+    "dry-run": { type: "boolean" },
+    "confirm-truncation-ok": { type: "boolean" },
+    "archive-existing": { type: "boolean" },
+    backup: { type: "boolean" },
+    "no-backup": { type: "boolean" },
+    source: { type: "string" },
+    segment: { type: "string" },
+    "from-sidecar": { type: "string" },
+  },
+  args: [0, 1],
+  place: "any",
+  run: async ({ values, args: [what], config, out }) => {
+    const mode = values.mode ?? "legacy";
+    if (!MODES.includes(mode) || (what !== undefined && what !== "rebuild-index"))
+      throw new PalaceError("CONFIG_USAGE", `--mode takes ${MODES.join(", ")}`, "mempalace repair --yes");
+    for (const name of ["source", "segment", "from-sidecar"] as const)
+      if (values[name] !== undefined)
+        throw new PalaceError(
+          "ENGINE_UNSUPPORTED",
+          `--${name} has no meaning here: the palace is made anew from the ledger`,
+          "mempalace repair --yes",
+        );
+    if (isWithoutPalace(config, out)) return 0;
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
+    if (values["dry-run"] === true) {
+      const { verb } = await import("../verb/repair-status.ts");
+      await verb.execute(common, handed.env);
+      return 0;
+    }
+    if (!(await confirmed("Make the palace anew from the ledger?", values.yes))) {
+      if (out.isJson) out.document({ aborted: true, hint: out.spelled("mempalace repair --yes") });
+      else out.notice("  Aborted.");
+      return 0;
+    }
+    return repairPalace.execute(common, handed.env);
+  },
+});
+
+export const migrate: Verb = defineVerb({
+  usage: `mempalace migrate [--dry-run] [--yes]
+
+Makes a palace of an older Chroma, or one that cannot be written, anew from this memory's ledger; else does nothing.`,
+  options: { "dry-run": { type: "boolean" }, yes: { type: "boolean" } },
+  args: [0, 0],
+  place: "any",
+  run: async ({ values, config, out }) => {
+    if (isWithoutPalace(config, out)) return 0;
+    const handed = config.handedOn();
+    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
+    const isSure = values["dry-run"] !== true && (await confirmed("Make the palace anew if it needs it?", values.yes));
+    if (!isSure && values["dry-run"] !== true)
+      out.notice(out.spelled("  only looking; to do it: mempalace migrate --yes"));
+    return migratePalace.execute(isSure ? common : [...common, "--dry-run"], handed.env);
+  },
+});

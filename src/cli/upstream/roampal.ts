@@ -1,0 +1,117 @@
+/** The verbs of `roampal`: which verb of ours each is. Imported by bin/roampal.ts. */
+import { type Config, loadConfig } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+/** `before`: arguments that come before the user's. */
+export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
+
+const outcome = (does: string, name: string): Entry => ({
+  ...{ does, before: [name] },
+  load: async () => (await import("../verb/outcome.ts")).verb,
+});
+const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
+  ...{ does, before: [] },
+  load: async () => (await load()).verb,
+});
+
+const AGENTS = ["claude-code", "opencode", "cursor"] as const;
+const DEV_OPTION = "--dev";
+const DEV_PORT = "27183";
+
+const init = defineVerb({
+  usage: `roampal init [--claude-code] [--opencode] [--cursor]
+
+Wires agents to the memory, all that are found unless some are named (\`palace install\`), and says how to turn learning on.`,
+  options: {
+    ...{ "claude-code": { type: "boolean" }, opencode: { type: "boolean" }, cursor: { type: "boolean" } },
+    ...{ force: { type: "boolean", short: "f" }, "no-input": { type: "boolean" } },
+  },
+  args: [0, 0],
+  place: "any",
+  run: async ({ values, config, out }) => {
+    const { verb } = await import("../verb/install.ts");
+    const named = AGENTS.filter((name) => values[name] === true);
+    const { palace: place, env } = config.handedOn();
+    let code = 0;
+    for (const agent of named.length === 0 ? ["all"] : named)
+      code = Math.max(code, await verb.execute([agent, ...place, ...(out.isJson ? ["--json"] : [])], env));
+    out.notice("learning is on in every agent after: palace config set outcomes on");
+    return code;
+  },
+});
+
+const start = defineVerb({
+  usage: `roampal start [--port PORT]
+
+Opens the door for programs that speak Roampal's HTTP API, at 27182 or PORT; it stays open until MEMPALACE_OUTCOME_PORT=off
+palace restart. The broker that runs is made anew for it if it has no such door; agents that are connected come back by themselves.`,
+  options: { port: { type: "string" }, host: { type: "string" } },
+  args: [0, 0],
+  place: "anew",
+  run: async ({ values: { port, host = "127.0.0.1" }, config, env, out }) => {
+    if (host !== "127.0.0.1" && host !== "localhost")
+      throw new PalaceError(
+        "CONFIG_BAD_VALUE",
+        `the door is open to this machine alone, not at ${host}`,
+        "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to others, with the same API",
+      );
+    assertOwnBroker(config);
+    let door = await doorOf(config);
+    if (door === undefined || (port !== undefined && String(door.port) !== port)) {
+      // A user who types this wants the door, even if the environment says `off`.
+      const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
+      const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
+      door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
+    }
+    const opened = assertOpen(door);
+    if (out.isJson) out.document(opened);
+    else out.text(`Roampal's API: http://127.0.0.1:${opened.port}/api/health`);
+    return 0;
+  },
+});
+
+/** Development has a folder and a port of its own, whatever the environment names of the other memory. Source: outcome-memory.md 4.1. */
+export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
+  const rest = args.filter((one) => one !== DEV_OPTION);
+  const config = readable(env);
+  if (config === undefined || (rest.length === args.length && !config.isRoampalDev)) return { args: rest, env };
+  const { MEMPALACE_BROKER: _broker, MEMPALACE_OUTCOME_PORT: _port, ...own } = env;
+  const door = verb === "start" ? { MEMPALACE_OUTCOME_PORT: DEV_PORT } : {};
+  return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
+}
+
+/** Loads the configuration; undefined if it is faulty, which the verb reports. */
+function readable(env: Env): Config | undefined {
+  try {
+    return loadConfig(env);
+  } catch {
+    return undefined;
+  }
+}
+
+export const VERBS: Readonly<Record<string, Entry>> = {
+  init: { does: "wire agents to the memory", before: [], load: () => Promise.resolve(init) },
+  start: { does: "open the door for programs, at port 27182", before: [], load: () => Promise.resolve(start) },
+  stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verb/stop.ts")),
+  status: palace("what is running and what it holds", () => import("../verb/status.ts")),
+  stats: outcome("how many memories each collection holds", "stats"),
+  doctor: palace("check everything, and say what to do", () => import("../verb/doctor.ts")),
+  score: outcome("ID worked|failed|partial: your own word on a memory", "score"),
+  why: outcome("ID: why a memory stands where it stands", "why"),
+  ingest: outcome("FILE: keep a book", "ingest"),
+  books: outcome("the books", "books"),
+  remove: outcome("TITLE: take a book out", "remove"),
+};
+
+/** Commands that Roampal has and we do not, each with what to type here. */
+export const ABSENT: Readonly<Record<string, string>> = {
+  context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
+  summarize: "nothing is shortened here: a memory is kept as it was said",
+  sidecar: "MEMPALACE_JUDGE_URL and MEMPALACE_JUDGE_MODEL in the environment of the agents: docs/how-to/learning.md",
+  retag: "there are no tags to make anew here",
+  profile: "another memory is another folder: palace --palace DIR VERB",
+  reembed: "palace repair",
+};

@@ -1,0 +1,100 @@
+/** `mempalace search QUERY`: searches with our engine and prints as upstream does. */
+import { basename } from "node:path";
+import { connectClient } from "../../wire/client/client.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { printable } from "../terminal/output.ts";
+import { defineVerb, readCount } from "../verb.ts";
+import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
+
+const WIDTH = 60;
+const EXIT_FAILED = 1;
+
+type Hit = {
+  text?: string;
+  wing?: string;
+  room?: string;
+  source_file?: string;
+  /** Absolute path; empty when the drawer came from no file. */
+  source_path?: string | null;
+  similarity?: number | null;
+  bm25_score?: number;
+};
+
+export const verb = defineVerb({
+  usage: `mempalace search QUERY [--wing W] [--room R] [--results N] [--since T] [--before T]
+
+Finds anything, exact words. Exit code 1 when there is no palace; 0 also when nothing is found.`,
+  options: {
+    wing: { type: "string" },
+    room: { type: "string" },
+    results: { type: "string" },
+    since: { type: "string" },
+    before: { type: "string" },
+    "query-task": { type: "string" },
+    "include-media": { type: "boolean" },
+  },
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args: [query = ""], config, out }) => {
+    const { wing, room, since, before } = values;
+    const limit = readCount(values.results, "results", 5, 1);
+    const task = values["query-task"];
+    if (task !== undefined && task !== "search" && task !== "code")
+      throw new PalaceError("CONFIG_USAGE", `--query-task takes search, code, not ${task}`, "leave it out");
+    const asked = {
+      ...(task !== undefined && { query_task: task }),
+      ...(values["include-media"] === true && { include_media: true }),
+    };
+    if (isWithoutPalace(config, out)) return EXIT_FAILED;
+    const client = await connectClient({ config, agent: "mempalace search", start: "auto" });
+    const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+    const window = { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
+    const found = (await client
+      .callTool("mempalace_search", { query, limit, ...place, ...window, ...asked })
+      .finally(() => client.close())) as { error?: string; results?: Hit[] };
+    if (out.isJson) out.document(found);
+    if (found.error !== undefined) {
+      if (!out.isJson && found.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);
+      else if (!out.isJson) out.text(`\n  Search error: ${printable(found.error)}`);
+      return EXIT_FAILED;
+    }
+    if (out.isJson) return 0;
+    const hits = found.results ?? [];
+    if (hits.length === 0) {
+      out.text(`\n  No results found for: "${printable(query)}"`);
+      return 0;
+    }
+    const filters = [
+      ...(wing === undefined ? [] : [`Wing: ${wing}`]),
+      ...(room === undefined ? [] : [`Room: ${room}`]),
+    ];
+    const head = [`Results for: "${query}"`, ...filters].map((line) => `  ${printable(line)}`);
+    out.text(`\n${"=".repeat(WIDTH)}\n${head.join("\n")}\n${"=".repeat(WIDTH)}\n`);
+    hits.forEach((hit, at) => out.text(describe(hit, at + 1)));
+    out.text("");
+    return 0;
+  },
+});
+
+function describe({ text = "", wing = "?", room = "?", ...hit }: Hit, at: number): string {
+  const source = hit.source_path ?? hit.source_file ?? "?";
+  const bm25 = pythonFloat(hit.bm25_score ?? 0);
+  const match =
+    typeof hit.similarity === "number"
+      ? `cosine_sim=${pythonFloat(hit.similarity)}  bm25=${bm25}`
+      : `bm25=${bm25}  (vector disabled)`;
+  // The text is the user's own and keeps its lines; only control characters that move the cursor are removed.
+  const lines = text
+    .trim()
+    .split("\n")
+    .map((line) => `      ${line.replace(/[^\t\P{Cc}]/gu, "\uFFFD")}`);
+  return [
+    `  [${at}] ${printable(wing)} / ${printable(room)}`,
+    `      Source: ${printable(basename(source))}`,
+    `      Match:  ${match}`,
+    "",
+    ...lines,
+    "",
+    `  ${"-".repeat(WIDTH - 4)}`,
+  ].join("\n");
+}

@@ -1,0 +1,105 @@
+/** `mempalace split DIR`: splits transcripts of several sessions into one file per session; the output is upstream's. */
+import { readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import {
+  findTranscripts,
+  splitTranscript,
+  type SplitResult,
+  type Transcript,
+} from "../../feeders/convo-miner/split-files.ts";
+import type { KnownPeople } from "../../feeders/convo-miner/split.ts";
+import { realPath } from "../../base/real-path.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { type Output, printable } from "../terminal/output.ts";
+import { defineVerb, readCount } from "../verb.ts";
+
+const RULE_WIDTH = 60;
+const SESSIONS_MIN = 2;
+
+export const verb = defineVerb({
+  usage: `mempalace split DIR [--output-dir DIR] [--dry-run] [--min-sessions N]
+
+Takes the .txt files of a folder apart that hold several Claude Code sessions, a file a session, before they are mined with
+--mode convos. The original is kept beside them under the ending .mega_backup. Nothing is written over; links are not followed.`,
+  options: {
+    "output-dir": { type: "string" },
+    "dry-run": { type: "boolean" },
+    "min-sessions": { type: "string" },
+  },
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args: [dir = ""], config: { paths }, out }) => {
+    const sessionsMin = readCount(values["min-sessions"], "min-sessions", SESSIONS_MIN);
+    const isDryRun = values["dry-run"] === true;
+    // A missing folder holds no transcripts, as it does upstream.
+    const source = realPath(dir) ?? resolve(dir);
+    const say = (line: string): void => (out.isJson ? undefined : out.text(line));
+    const found = findTranscripts(source, sessionsMin, (name, why) => say(`  SKIP: ${printable(name)} ${why}`));
+    if (found.length === 0) {
+      say(`No mega-files found in ${source} (min ${sessionsMin} sessions).`);
+      if (out.isJson) out.document({ source, dryRun: isDryRun, files: [], created: 0 });
+      return await Promise.resolve(0);
+    }
+    const given = values["output-dir"];
+    const outputDir = given === undefined || given === "" ? source : resolve(given);
+    if (statSync(outputDir, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new PalaceError("CONFIG_USAGE", `--output-dir: there is no folder ${outputDir}`, `mkdir -p ${outputDir}`);
+    const rule = "-".repeat(RULE_WIDTH);
+    const head = [
+      `\n${"=".repeat(RULE_WIDTH)}`,
+      `  Mega-file splitter -- ${isDryRun ? "DRY RUN" : "SPLITTING"}`,
+      "=".repeat(RULE_WIDTH),
+      `  Source:      ${source}`,
+      `  Output:      ${given === undefined || given === "" ? "same dir as source" : given}`,
+      `  Mega-files:  ${found.length}`,
+      `${rule}\n`,
+    ];
+    say(head.join("\n"));
+    const people = readPeople(join(dirname(paths.knownEntitiesFile), "known_names.json"));
+    const files = found.map((one) => {
+      const kib = Math.floor(one.stats.size / 1024);
+      say(`  ${printable(basename(one.path))}  (${one.sessions} sessions, ${kib}KB)`);
+      const result = splitTranscript(one, { outputDir, isDryRun, people });
+      if (!out.isJson) print(one, result, isDryRun, out);
+      const written = result.written.map(({ file, lines }) => ({ file, lines }));
+      return { file: basename(one.path), ...result, sessions: one.sessions, written };
+    });
+    const created = files.reduce((sum, { written }) => sum + written.length, 0);
+    const done = isDryRun ? "DRY RUN -- would create" : "Done -- created";
+    say(`${rule}\n  ${done} ${created} files from ${files.length} mega-files\n`);
+    if (out.isJson) out.document({ source, dryRun: isDryRun, files, created });
+    return 0;
+  },
+});
+
+function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: boolean, out: Output): void {
+  for (const { at, file, lines } of result.written)
+    out.text(
+      isDryRun
+        ? `  [${at}/${sessions}] ${printable(file)}  (${lines} lines)`
+        : `  + ${printable(file)}  (${lines} lines)`,
+    );
+  out.text(result.backup === undefined ? "" : `  -> Original renamed to ${printable(result.backup)}\n`);
+  if (result.leftLines > 0 && result.written.length > 0)
+    out.notice(
+      `  ${result.leftLines} lines of no session, or of one under ten lines, stand only in ${result.backup ?? basename(path)}`,
+    );
+}
+
+/** An unusable file counts as missing. */
+function readPeople(file: string): KnownPeople {
+  const texts = (value: unknown): string[] =>
+    Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+  try {
+    const known = JSON.parse(readFileSync(file, "utf8")) as
+      | { names?: unknown; username_map?: unknown }
+      | unknown[]
+      | null;
+    if (known === null || Array.isArray(known)) return { names: texts(known), usernames: {} };
+    const map = typeof known.username_map === "object" && known.username_map !== null ? known.username_map : {};
+    const usernames = Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+    return { names: texts(known.names), usernames: Object.fromEntries(usernames) };
+  } catch {
+    return { names: [], usernames: {} };
+  }
+}

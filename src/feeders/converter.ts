@@ -1,0 +1,106 @@
+/**
+ * Reads office documents for the miner, one after the other, in a thread that is ended when it takes too long or too
+ * much memory; the next document gets a new one. Used by the command `palace mine formats`. This file is at this depth
+ * of folders because the path to the thread's file must be valid in the bundled executables too.
+ */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Document, Unread } from "./doc-miner/source.ts";
+import { PASSING } from "./format-miner/outcome.ts";
+import type { Job, Reply } from "./format-miner/worker.ts";
+
+export type ConverterLimits = {
+  /** Bytes of a file. */
+  sizeMax: number;
+  /** Characters of a text. */
+  textMax: number;
+  timeMaxMs: number;
+  memoryMaxMebibytes: number;
+};
+
+/** Upstream's size of a file; a book of a thousand pages takes about ten seconds. */
+export const CONVERSION: Omit<ConverterLimits, "textMax"> = {
+  sizeMax: 500 * 1024 ** 2,
+  timeMaxMs: 120_000,
+  memoryMaxMebibytes: 1536,
+};
+
+export class Converter {
+  readonly #limits: ConverterLimits;
+  #worker: Worker | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(limits: ConverterLimits) {
+    this.#limits = limits;
+  }
+
+  /** Never throws because of the file's content or the end of the thread. */
+  read(path: string): Promise<Document | Unread> {
+    const reading = this.#last.then(() => this.#read(path));
+    this.#last = reading.catch(() => {});
+    return reading;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  async #read(path: string): Promise<Document | Unread> {
+    const { sizeMax, textMax } = this.#limits;
+    const reply = await this.#ask({ path, sizeMax, textMax });
+    if (reply.outcome !== "ok")
+      return {
+        outcome: reply.outcome,
+        reason: `${reply.outcome}: ${reply.message}`,
+        isPassing: PASSING.has(reply.outcome),
+      };
+    const { text, sha256, mtime, size } = reply;
+    return { text, sha256, mtime, size };
+  }
+
+  async #ask(job: Job): Promise<Reply> {
+    const { timeMaxMs } = this.#limits;
+    const worker = this.#thread();
+    const { promise, resolve } = Promise.withResolvers<Reply>();
+    let isBroken = false;
+    const failed = (message: string): void => {
+      isBroken = true;
+      resolve({ outcome: "extraction_error", message });
+    };
+    const onError = (error: NodeJS.ErrnoException): void =>
+      failed(
+        error.code === "ERR_WORKER_OUT_OF_MEMORY"
+          ? "takes more memory than a document may"
+          : `cannot be converted: ${error.message}`,
+      );
+    const onExit = (): void => failed("cannot be converted: its reader ended");
+    const timer = setTimeout(() => failed(`is still being converted after ${timeMaxMs / 1000} s`), timeMaxMs);
+    worker.once("message", resolve).once("error", onError).once("exit", onExit);
+    worker.postMessage(job);
+    const reply = await promise;
+    clearTimeout(timer);
+    worker.off("message", resolve).off("error", onError).off("exit", onExit);
+    // Whatever the thread still does is no longer wanted.
+    if (isBroken) await this.close();
+    return reply;
+  }
+
+  #thread(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const file = new URL(`./format-miner/worker${extname(import.meta.filename)}`, import.meta.url);
+    const worker = new Worker(file, {
+      ...{ env: {}, stdout: true, stderr: true },
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMaxMebibytes },
+    });
+    // Messages that libraries print about a document are not for the user. An error without a document appears again with
+    // the next one.
+    worker.stdout.resume();
+    worker.stderr.resume();
+    worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));
+    worker.unref();
+    this.#worker = worker;
+    return worker;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Cuts a transcript into drawers, exchange by exchange, as upstream 3.11 does, to the character: nothing but white space is
+ * dropped, cuts fall behind a space. (3.3.6 joined the lines of an answer and dropped what was short; a palace that it made
+ * is rewritten source by source as they change.) Pure. Used by file.ts.
+ */
+import { codePointLength, strip } from "../../memory/text/text.ts";
+import { DRAWER_SIZE } from "../../protocol/limits.ts";
+
+/** Shorter than a document's minimum, because a short exchange is a whole exchange; a setting may raise it. */
+const SIZE_MIN = 30;
+const GROUP_LINES = 25;
+const FEEDS_MIN = 20;
+
+/**
+ * Cuts a transcript into drawers of `size` characters. A unit of at most `sizeMin` characters does not become a drawer
+ * of its own.
+ */
+export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
+  const lines = transcript.split("\n");
+  const chunks = new Chunks(size, sizeMin);
+  if (questionCount(lines) >= 3) byExchange(lines, chunks);
+  else byParagraph(transcript, lines, chunks);
+  return chunks.texts;
+}
+
+export function isQuestion(line: string): boolean {
+  return line.includes(">") && strip(line).startsWith(">");
+}
+
+function questionCount(lines: readonly string[]): number {
+  return lines.reduce((count, line) => count + (isQuestion(line) ? 1 : 0), 0);
+}
+
+/** The text before the first question is a unit of its own; then each question with the answer below it. */
+function byExchange(lines: readonly string[], chunks: Chunks): void {
+  let at = 0;
+  const takeAnswer = (): string => {
+    const start = at;
+    while (at < lines.length && !isQuestion(lines[at] ?? "")) at += 1;
+    return lines.slice(start, at).join("\n");
+  };
+  const preamble = takeAnswer();
+  chunks.add(trimFeeds(preamble), "\n");
+  let gap = gapAfter(preamble);
+  while (at < lines.length) {
+    const question = strip(lines[at++] ?? "");
+    const raw = takeAnswer();
+    const answer = trimFeedsEnd(raw);
+    chunks.add(answer === "" ? question : `${question}\n${answer}`, gap);
+    gap = gapAfter(raw);
+  }
+}
+
+function byParagraph(transcript: string, lines: readonly string[], chunks: Chunks): void {
+  const paragraphs = transcript
+    .split("\n\n")
+    .map(strip)
+    .filter((paragraph) => paragraph !== "");
+  if (paragraphs.length > 1 || lines.length - 1 <= FEEDS_MIN) {
+    for (const paragraph of paragraphs) chunks.add(paragraph, "\n\n");
+    return;
+  }
+  for (let at = 0; at < lines.length; at += GROUP_LINES)
+    chunks.add(strip(lines.slice(at, at + GROUP_LINES).join("\n")), "\n");
+}
+
+/** The separator between a unit and the next: the line feed that ended it and the blank lines after it. */
+function gapAfter(raw: string): string {
+  return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
+}
+
+function trimFeedsEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1) === "\n") end -= 1;
+  return text.slice(0, end);
+}
+
+function trimFeeds(text: string): string {
+  let start = 0;
+  while (text.charAt(start) === "\n") start += 1;
+  return trimFeedsEnd(text.slice(start));
+}
+
+class Chunks {
+  readonly texts: string[] = [];
+  readonly #size: number;
+  readonly #sizeMin: number;
+
+  constructor(size: number, sizeMin: number) {
+    this.#size = size;
+    this.#sizeMin = sizeMin;
+  }
+
+  /** A unit that is too short for a drawer of its own joins the one before it, if it fits. */
+  add(unit: string, joiner: string): void {
+    const bare = strip(unit);
+    if (bare === "") return;
+    const last = this.texts.at(-1);
+    if (last !== undefined && codePointLength(bare) <= this.#sizeMin) {
+      const merged = last + joiner + unit;
+      if (codePointLength(merged) <= this.#size) {
+        this.texts[this.texts.length - 1] = merged;
+        return;
+      }
+    }
+    this.texts.push(...pieces(unit, this.#size));
+  }
+}
+
+/**
+ * Returns pieces that concatenate to the unit; each ends after the last white space of its second half, if there is any.
+ */
+function pieces(unit: string, size: number): string[] {
+  // Positions are code points; text without astral characters, nearly all, is addressed directly.
+  const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);
+  const slice = (start: number, end: number): string =>
+    typeof points === "string" ? points.slice(start, end) : points.slice(start, end).join("");
+  const found: string[] = [];
+  let start = 0;
+  const half = Math.floor(size / 2);
+  while (points.length - start > size) {
+    let cut = start + size;
+    while (cut > start + half && !isBreak(points[cut - 1])) cut -= 1;
+    if (cut === start + half) cut = start + size;
+    found.push(slice(start, cut));
+    start = cut;
+  }
+  found.push(slice(start, points.length));
+  return found;
+}
+
+function isBreak(character: string | undefined): boolean {
+  return character === " " || character === "\n" || character === "\t";
+}

@@ -1,0 +1,165 @@
+/**
+ * Exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Used by normalize.ts.
+ * Shape: the conversations of the document, each a transcript; undefined where it is of another format.
+ * Source: palace.md 5.4, upstream 3.11's normalize module for order and bundles.
+ */
+import { strip } from "../../memory/text/text.ts";
+import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
+import { type Role, Transcript } from "./transcript.ts";
+
+type Format = (document: unknown) => string[] | undefined;
+
+const SLACK_FOOTER = "\n[source: slack-export | multi-party chat — speaker roles are positional, not verified]";
+const MESSAGES_MIN = 2;
+
+export function conversationsOf(document: unknown): string[] | undefined {
+  for (const format of [gemini, claudeAi, chatGptExport, chatGpt, continueDev, slack]) {
+    const found = format(document);
+    if (found !== undefined && found.length > 0) return found;
+  }
+  return undefined;
+}
+
+const one = (transcript: Transcript): string[] | undefined =>
+  transcript.count >= MESSAGES_MIN ? [transcript.text()] : undefined;
+
+/** Differs from Claude's format by the role `model`. */
+const gemini: Format = (document) => {
+  const items = isFields(document) ? (document["contents"] ?? document["messages"]) : document;
+  if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
+  const transcript = new Transcript();
+  let hasModel = false;
+  for (const item of items as unknown[]) {
+    if (!isFields(item)) continue;
+    const { role, parts } = item;
+    const text = Array.isArray(parts) ? strip(parts.map(partText).join(" ")) : contentText(item["content"] ?? "");
+    if (text === "") continue;
+    if (role === "user") transcript.add("user", text);
+    else if (role === "model" || role === "assistant") transcript.add("assistant", text);
+    hasModel ||= role === "model";
+  }
+  return hasModel ? one(transcript) : undefined;
+};
+
+function partText(part: unknown): string {
+  return typeof part === "string" ? part : isFields(part) ? textOf(part["text"]) : "";
+}
+
+/** One conversation, or the privacy export's list of them. */
+const claudeAi: Format = (document) => {
+  const list = isFields(document) ? (document["messages"] ?? document["chat_messages"]) : document;
+  if (!Array.isArray(list)) return undefined;
+  const items = list as unknown[];
+  const [first] = items;
+  if (!isFields(first) || !("chat_messages" in first || "messages" in first)) return one(claudeMessages(items));
+  return items.flatMap((item) => {
+    if (!isFields(item)) return [];
+    const messages = isTrue(item["chat_messages"]) ? item["chat_messages"] : item["messages"];
+    return (Array.isArray(messages) ? one(claudeMessages(messages)) : undefined) ?? [];
+  });
+};
+
+function claudeMessages(items: readonly unknown[]): Transcript {
+  const transcript = new Transcript();
+  for (const item of items) {
+    if (!isFields(item)) continue;
+    const author = isTrue(item["role"]) ? item["role"] : item["sender"];
+    const text = contentText(item["content"] ?? "") || strip(textOf(item["text"]));
+    const role = CLAUDE_ROLES.get(textOf(author));
+    if (role !== undefined && text !== "") transcript.add(role, text);
+  }
+  return transcript;
+}
+
+const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
+  ["user", "user"],
+  ["human", "user"],
+  ["assistant", "assistant"],
+  ["ai", "assistant"],
+]);
+
+const chatGptExport: Format = (document) =>
+  Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation) ?? []) : undefined;
+
+/** A tree of messages; the first child of each is followed. */
+const chatGpt: Format = (document) => {
+  const mapping = isFields(document) ? document["mapping"] : undefined;
+  if (!isFields(mapping)) return undefined;
+  const transcript = new Transcript();
+  const visited = new Set<string>();
+  let id = rootOf(mapping);
+  while (id !== undefined && id !== "" && !visited.has(id)) {
+    visited.add(id);
+    const node = Object.hasOwn(mapping, id) ? mapping[id] : undefined;
+    if (!isFields(node)) break;
+    addChatGpt(transcript, node["message"]);
+    const next: unknown = Array.isArray(node["children"]) ? node["children"][0] : undefined;
+    id = typeof next === "string" ? next : undefined;
+  }
+  return one(transcript);
+};
+
+/** The node without parent and without message; else the first without parent. */
+function rootOf(mapping: Fields): string | undefined {
+  const roots = Object.entries(mapping).filter(([, node]) => isFields(node) && (node["parent"] ?? null) === null);
+  const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
+  return (bare ?? roots[0])?.[0];
+}
+
+function addChatGpt(transcript: Transcript, message: unknown): void {
+  if (!isFields(message)) return;
+  const author = isFields(message["author"]) ? message["author"]["role"] : undefined;
+  const parts = isFields(message["content"]) ? message["content"]["parts"] : undefined;
+  if (!Array.isArray(parts) || (author !== "user" && author !== "assistant")) return;
+  const text = strip(parts.filter((part) => typeof part === "string" && part !== "").join(" "));
+  if (text !== "") transcript.add(author, text);
+}
+
+const continueDev: Format = (document) => {
+  const history = isFields(document) ? document["history"] : undefined;
+  if (!Array.isArray(history)) return undefined;
+  const transcript = new Transcript();
+  for (const item of history as unknown[]) {
+    if (!isFields(item)) continue;
+    const { role, content } = item;
+    const text = Array.isArray(content) ? blocksText(content) : strip(textOf(content));
+    if (text === "") continue;
+    if (role === "user" || role === "assistant") transcript.add(role, text);
+    else if (role === "tool") transcript.extendAnswer(`[tool] ${text}`);
+  }
+  return one(transcript);
+};
+
+function blocksText(blocks: readonly unknown[]): string {
+  const texts = blocks.map((block) => {
+    if (typeof block === "string") return block;
+    return isFields(block) && block["type"] === "text" ? textOf(block["text"]) : "";
+  });
+  return strip(texts.filter((text) => text !== "").join("\n"));
+}
+
+/** Several people speak: the first speaker is the user, and each new one takes the other role than the last message had. */
+const slack: Format = (document) => {
+  if (!Array.isArray(document)) return undefined;
+  const transcript = new Transcript();
+  const roles = new Map<string, Role>();
+  let last: Role = "assistant";
+  for (const item of document as unknown[]) {
+    if (!isFields(item) || item["type"] !== "message") continue;
+    // A speaker's name must not look like the transcript around it.
+    const speaker = strip(textOf(item["user"] ?? item["username"]).replace(/[[\]\x00-\x1f]/g, "_"));
+    const text = strip(textOf(item["text"]));
+    if (speaker === "" || text === "") continue;
+    const role: Role = roles.get(speaker) ?? (last === "user" ? "assistant" : "user");
+    roles.set(speaker, role);
+    last = role;
+    transcript.add(role, `[${speaker}] ${text}`);
+  }
+  return one(transcript)?.map((text) => text + SLACK_FOOTER);
+};
+
+/** True for what Python counts as true. */
+function isTrue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return isFields(value) ? Object.keys(value).length > 0 : Boolean(value);
+}

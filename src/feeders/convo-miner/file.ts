@@ -1,0 +1,182 @@
+/**
+ * Files one transcript: reads it, makes drawers, sends them in parts. feed.ts calls it for each transcript that may
+ * have changed. The broker compares drawer by drawer, so sending one again costs no vectors; a run that is killed
+ * between two parts leaves the source without a filing record.
+ */
+import { createHash } from "node:crypto";
+import { dirname } from "node:path";
+import { strip } from "../../memory/text/text.ts";
+import { sessionNameOf } from "../../base/session-name.ts";
+import { CONVERSATION_PART_DRAWERS_MAX, CONVERSATION_PART_SIZE_MAX } from "../../protocol/limits.ts";
+import { inodeOf } from "../inode.ts";
+import { type Caller, isRefusal, send } from "../send.ts";
+import { chunkConversation } from "./chunk.ts";
+import { extractMemories, type Memory } from "./general.ts";
+import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
+import { type Reading, readTranscript, RESUME_SIZE_MIN_BYTES } from "./read.ts";
+import { roomOf } from "./room.ts";
+import type { Run, TranscriptFile } from "./run.ts";
+
+/** Hashes of more conversations do not go into a drawer's metadata: it would be the longest of it by far. */
+const HASHES_MAX = 60;
+
+type Prepared = { entry: Entry; reading: Reading; transcript: string; hashes: string[]; isNew: boolean };
+
+/** Files a transcript and returns how many drawers were written; undefined if it was not sent. */
+export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
+  const prepared = prepare(run, file);
+  if (prepared === undefined) return undefined;
+  if ("refused" in prepared) {
+    // A transcript that lost its content does not replace what was filed of it before: that was a memory.
+    return settle(run, file, prepared);
+  }
+  const { entry, reading, transcript } = prepared;
+  if (!prepared.isNew) return settle(run, file, { ...entry, drawers: run.records.get(file.sourceFile)?.drawers ?? 0 });
+  const { extract, filing } = run.options;
+  const { size } = filing.cut;
+  const pieces =
+    extract === "general"
+      ? piecesOf(extractMemories(transcript, size))
+      : { texts: chunkConversation(transcript, size, filing.transcriptMin) };
+  const { texts } = pieces;
+  const sent = await sendParts(run, caller, file, prepared, pieces);
+  if (sent === undefined) return undefined;
+  writeCheckpoint(run.notesDir, file.path, reading.checkpoint);
+  for (const hash of entry.hashes) run.known.set(hash, file.sourceFile);
+  run.notes.files[file.sourceFile] = { ...entry, drawers: texts.length };
+  run.report.filed += 1;
+  run.report.drawers += sent.drawers;
+  run.report.kept += sent.unchanged;
+  return sent.drawers;
+}
+
+/** True if a run would file it. */
+export function wouldFile(run: Run, file: TranscriptFile): boolean {
+  const prepared = prepare(run, file);
+  if (prepared === undefined) return false;
+  if (!("refused" in prepared) && prepared.isNew) return true;
+  settle(run, file, "refused" in prepared ? prepared : prepared.entry);
+  return false;
+}
+
+/** Counts a transcript that is dealt with and was not sent. */
+export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
+  run.notes.files[sourceFile] = entry;
+  if (entry.refused === undefined) run.report.unchanged += 1;
+  else run.report.skipped.push({ file: name, reason: entry.refused });
+  return undefined;
+}
+
+/** Returns the other filed form of the same session: the agent's own file, or the transcript that was written from it. */
+function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
+  const name = sessionNameOf(sourceFile);
+  if (name === undefined || records.has(sourceFile)) return undefined;
+  return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
+}
+
+/** Undefined when it cannot be read, or is filed under another name, which is counted. */
+function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
+  const twin = twinOf(run, file);
+  if (twin !== undefined) {
+    // This is not noted, because the other source may be removed from the palace some day.
+    run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
+    return undefined;
+  }
+  let reading: Reading | string;
+  try {
+    reading = readTranscript(file.path, {
+      earlier: readCheckpoint(run.notesDir, file.path),
+      resumeSizeMin: RESUME_SIZE_MIN_BYTES,
+    });
+  } catch (error) {
+    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
+    run.report.skipped.push({ file: file.name, reason: isGone ? "vanished while we looked" : "cannot be read" });
+    if (!isGone) run.report.failed += 1;
+    return undefined;
+  }
+  const { mtime, size } = file;
+  const refuse = (refused: string): Entry & { refused: string } => ({
+    ...{ mtime, size, sha256: "", drawers: 0, hashes: [] },
+    refused,
+  });
+  if (typeof reading === "string") return refuse(reading);
+  const all = reading.conversations.map((text) => ({ text, hash: sha256(strip(text)) }));
+  const filled = all.filter(({ text }) => strip(text) !== "");
+  if (filled.length === 0) return refuse("holds no text");
+  const fresh = filled.filter(({ hash }) => (run.known.get(hash) ?? file.sourceFile) === file.sourceFile);
+  if (fresh.length === 0) return refuse(`the same conversation as ${run.known.get(filled[0]?.hash ?? "") ?? ""}`);
+  const hashes = fresh.map(({ hash }) => hash);
+  const entry: Entry = {
+    mtime: reading.mtime,
+    size: reading.size,
+    sha256: hashes.length === 1 ? (hashes[0] ?? "") : sha256(hashes.join(",")),
+    drawers: 0,
+    hashes,
+  };
+  const isNew = run.options.force || run.records.get(file.sourceFile)?.sha256 !== entry.sha256;
+  return { entry, reading, transcript: fresh.map(({ text }) => text).join("\n\n"), hashes, isNew };
+}
+
+type Pieces = { texts: readonly string[]; rooms?: readonly string[] };
+
+/** A memory's type is its room. */
+function piecesOf(memories: readonly Memory[]): Pieces {
+  return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
+}
+
+type Sent = { drawers: number; unchanged: number };
+
+/** Undefined when the broker refuses this transcript alone. */
+async function sendParts(
+  run: Run,
+  caller: Caller,
+  file: TranscriptFile,
+  { entry, reading, transcript, hashes }: Prepared,
+  { texts, rooms }: Pieces,
+): Promise<Sent | undefined> {
+  const sent: Sent = { drawers: 0, unchanged: 0 };
+  const room = roomOf(transcript);
+  const sourceDirIno = inodeOf(dirname(file.path));
+  const common = {
+    wing: run.options.wing,
+    room,
+    sourceFile: run.records.get(file.sourceFile)?.sourceFile ?? file.sourceFile,
+    ...(rooms !== undefined && { extractMode: run.options.extract }),
+    mtime: reading.mtime,
+    sha256: entry.sha256,
+    total: texts.length,
+    addedBy: run.options.agent,
+    ...(hashes.length <= HASHES_MAX && { contentHash: hashes.join(",") }),
+    ...(reading.authoredAt !== undefined && { authoredAt: reading.authoredAt }),
+    ...(sourceDirIno !== undefined && { sourceDirIno }),
+    ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
+  };
+  try {
+    // A transcript with nothing to remember is filed as empty, so that it is not read again.
+    for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
+      to = endOfPart(texts, from);
+      const part = { from, texts: texts.slice(from, to), ...(rooms !== undefined && { rooms: rooms.slice(from, to) }) };
+      const result = await send(caller, run.signal, "conversation.replace", { ...common, ...part });
+      sent.drawers += result.drawers;
+      sent.unchanged += result.unchanged;
+    }
+    return sent;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    run.report.skipped.push({ file: file.name, reason: `refused by the broker: ${error.message}` });
+    run.report.failed += 1;
+    return undefined;
+  }
+}
+
+/** The end of the next call's drawers, at least one. */
+function endOfPart(texts: readonly string[], from: number): number {
+  let size = 0;
+  const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);
+  const at = more.findIndex((text) => (size += text.length) > CONVERSATION_PART_SIZE_MAX);
+  return from + Math.max(1, at < 0 ? more.length : at);
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,113 @@
+/**
+ * Converts a file of any of the formats into transcripts; a file of none of them counts as plain text. Pure. Used by
+ * read.ts. Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
+ */
+import { strip } from "../../memory/text/text.ts";
+import { isFields } from "./blocks.ts";
+import { isQuestion } from "./chunk.ts";
+import { conversationsOf } from "./exports.ts";
+import { LINE_FORMATS, type LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
+
+const QUESTIONS_MIN = 3;
+
+/** Plain data, stored until the file has grown. */
+export type ScanState = {
+  /** States of the formats that the file may still have. */
+  formats: Partial<Record<LineFormatName, LineState>>;
+  questions: number;
+  authoredAt: string | null;
+  isCodex: boolean;
+};
+
+export type LineResult = { format: LineFormatName; text: string };
+
+/** Reads a transcript line by line, as every format at once until one of them is sure. */
+export class LineScan {
+  readonly #formats: [LineFormatName, LineFormat][];
+  #questions = 0;
+  #authoredAt: string | undefined;
+  #isCodex = false;
+
+  /** With `resume` the scan continues from that state. */
+  constructor(resume?: ScanState) {
+    const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
+      (name) => resume === undefined || resume.formats[name] !== undefined,
+    );
+    this.#formats = names.map((name) => [name, LINE_FORMATS[name](resume?.formats[name])]);
+    this.#questions = resume?.questions ?? 0;
+    this.#authoredAt = resume?.authoredAt ?? undefined;
+    this.#isCodex = resume?.isCodex ?? false;
+  }
+
+  /** Takes a line as read from a file; white space around it does not matter. */
+  take(raw: string): void {
+    for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line));
+  }
+
+  #takeOne(line: string): void {
+    if (line === "") return;
+    if (isQuestion(line)) this.#questions += 1;
+    let entry: unknown;
+    try {
+      entry = JSON.parse(line);
+    } catch {
+      return;
+    }
+    if (!isFields(entry)) return;
+    const { timestamp, type } = entry;
+    if (typeof timestamp === "string" && (this.#authoredAt === undefined || timestamp > this.#authoredAt))
+      this.#authoredAt = timestamp;
+    if (type === "session_meta") this.#isCodex = true;
+    for (const [, format] of this.#formats) format.take(entry);
+    // The first format is the one that wins as soon as it has anything.
+    if (this.#formats.length > 1 && this.#formats[0]?.[1].isSure() === true) this.#formats.length = 1;
+  }
+
+  /** True when the file is a transcript already and is taken as it is. */
+  get isPlain(): boolean {
+    return this.#questions >= QUESTIONS_MIN;
+  }
+
+  /** True for a Codex session, which never counts as plain text, even while it is empty. */
+  get isCodex(): boolean {
+    return this.#isCodex;
+  }
+
+  /** The newest time on any line. */
+  get authoredAt(): string | undefined {
+    return this.#authoredAt;
+  }
+
+  /** The first format that found a conversation. */
+  result(): LineResult | undefined {
+    for (const [format, reader] of this.#formats) {
+      if (format === "gemini" && this.#isCodex) return undefined;
+      const text = reader.text();
+      if (text !== undefined) return { format, text };
+    }
+    return undefined;
+  }
+
+  /** Returns the state for a later scan of further lines. It is a copy: later lines do not change it. */
+  state(): ScanState {
+    return structuredClone({
+      formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
+      questions: this.#questions,
+      authoredAt: this.#authoredAt ?? null,
+      isCodex: this.#isCodex,
+    });
+  }
+}
+
+/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. */
+export function conversationsOfText(text: string, mayBeJson: boolean): string[] {
+  if (strip(text) === "") return [];
+  if (!mayBeJson) return [text];
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    return [text];
+  }
+  return conversationsOf(document) ?? [text];
+}

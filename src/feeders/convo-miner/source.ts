@@ -1,0 +1,106 @@
+/**
+ * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Used
+ * by the command line. Source: palace.md 5.3; `tool-results` and `subagents` as upstream 3.11 skips them.
+ */
+import { lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import { basename, dirname, extname, join, relative, sep } from "node:path";
+import { PalaceError } from "../../base/errors.ts";
+import { checkName, wingOfFolder } from "../doc-miner/project.ts";
+import { TRANSCRIPT_SIZE_MAX_BYTES } from "./read.ts";
+import type { Skip, TranscriptFile } from "./run.ts";
+
+export type Survey = {
+  root: string;
+  files: TranscriptFile[];
+  skipped: Skip[];
+  /** The number of unreadable folders and files. */
+  unreadable: number;
+};
+
+const EXTENSIONS = new Set([".txt", ".md", ".json", ".jsonl"]);
+const SKIPPED_FOLDERS = new Set(
+  (
+    ".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .ruff_cache .mypy_cache " +
+    ".pytest_cache .cache .tox .nox .idea .vscode .ipynb_checkpoints .eggs htmlcov target tool-results"
+  ).split(" "),
+);
+
+/** `path` is a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
+export function surveyTranscripts(path: string, includeSubagents: boolean): Survey {
+  const { real, stat } = open(path);
+  const root = stat.isDirectory() ? real : dirname(real);
+  const survey: Survey = { root, files: [], skipped: [], unreadable: 0 };
+  if (stat.isDirectory()) walk(survey, real, includeSubagents);
+  else look(survey, real);
+  return survey;
+}
+
+/** Errors: CONFIG_BAD_VALUE. */
+export function wingOf(root: string, given: string | undefined): string {
+  if (given !== undefined && given !== "") return checkName(given, "--wing");
+  return isOfTool(root) ? "wing_api" : wingOfFolder(root);
+}
+
+/** True for a folder where coding agents keep their sessions. */
+function isOfTool(root: string): boolean {
+  const parts = root.split(sep);
+  const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");
+  return isClaude || parts.includes(".codex") || parts.includes(".gemini");
+}
+
+function walk(survey: Survey, folder: string, includeSubagents: boolean): void {
+  const entries = readFolder(folder);
+  if (entries === undefined) {
+    survey.unreadable += 1;
+    survey.skipped.push({ file: relative(survey.root, folder) || ".", reason: "cannot be read" });
+    return;
+  }
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const isSubagents = !includeSubagents && entry.name.toLowerCase() === "subagents";
+      if (!isSubagents && !SKIPPED_FOLDERS.has(entry.name)) walk(survey, path, includeSubagents);
+    } else look(survey, path);
+  }
+}
+
+function look(survey: Survey, path: string): void {
+  const name = basename(path);
+  if (name.endsWith(".meta.json") || !EXTENSIONS.has(extname(name).toLowerCase())) return;
+  const file = relative(survey.root, path);
+  const skip = (reason: string): void => void survey.skipped.push({ file, reason });
+  let stat: Stats;
+  try {
+    stat = lstatSync(path);
+  } catch {
+    survey.unreadable += 1;
+    return skip("cannot be read");
+  }
+  if (stat.isSymbolicLink()) return skip("symlink");
+  if (!stat.isFile()) return skip("not a regular file");
+  if (stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return skip("larger than 500 MiB");
+  survey.files.push({ path, sourceFile: path, name: file, mtime: stat.mtimeMs / 1000, size: stat.size });
+}
+
+function readFolder(path: string) {
+  try {
+    // The order is by code unit, so that two machines walk in the same order.
+    return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return undefined;
+  }
+}
+
+function open(path: string): { real: string; stat: Stats } {
+  try {
+    const real = realpathSync(path);
+    return { real, stat: lstatSync(real) };
+  } catch (error) {
+    throw new PalaceError(
+      "FEEDER_SOURCE_UNREADABLE",
+      `${path} does not exist or cannot be read`,
+      "give a folder of transcripts, or one of them",
+      { cause: error },
+    );
+  }
+}

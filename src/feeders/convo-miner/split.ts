@@ -1,0 +1,116 @@
+/**
+ * Splits a text file with several Claude Code sessions: it finds where each begins, and its file name (palace.md 5.7).
+ * Pure, and equal to upstream to the character; split-files.ts handles the files.
+ */
+import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.ts";
+
+/** Fewer lines are a fragment, which gets no file of its own. */
+const LINES_MIN = 10;
+const HEADER = "Claude Code v";
+/** A header with one of these near it shows an earlier session again. */
+const RESTORED = ["Ctrl+E", "previous messages"];
+const NEAR_LINES = 6;
+const TIME_LINES = 50;
+const PEOPLE_LINES = 100;
+const PEOPLE_MAX = 3;
+const SUBJECT_MAX = 60;
+const STEM_MAX = 40;
+/** Leaves room for an extension and for a number before it. */
+const NAME_BYTES_MAX = 240;
+
+const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+const WORD = String.raw`\p{L}\p{N}_`;
+const SAID_AT = new RegExp(
+  `⏺[${SPACE}]+(\\p{Nd}{1,2}:\\p{Nd}{2}[${SPACE}]+[AP]M)[${SPACE}]+[${WORD}]+,[${SPACE}]+([${WORD}]+)[${SPACE}]+(\\p{Nd}{1,2}),[${SPACE}]+(\\p{Nd}{4})`,
+  "u",
+);
+const SHELL = /^(\.\/|cd |ls |python|bash|git |cat |source |export |claude|[^\n]\/activate)/u;
+const HOME = new RegExp(`/Users/([${WORD}]+)/`, "u");
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+
+/** The content of `known_names.json`: names to look for, and the owner of each account. */
+export type KnownPeople = { names: readonly string[]; usernames: Readonly<Record<string, string>> };
+
+/** `name` is the file name without its extension. */
+export type Session = { at: number; name: string; lines: number; text: string };
+
+export type SplitPlan = {
+  sessions: number;
+  /** `at` is the session's place among all, from 1 on. */
+  parts: readonly Session[];
+  /** The number of lines that go into no file: before the first session, and in fragments. */
+  leftLines: number;
+};
+
+/** Splits as Python's universal newlines and splitlines do; each line keeps its end. */
+export function linesOf(text: string): string[] {
+  return (
+    text.replace(/\r\n?/g, "\n").match(/[^\n\v\f\x1c-\x1e\x85\u2028\u2029]*[\n\v\f\x1c-\x1e\x85\u2028\u2029]|[^]+$/g) ??
+    []
+  );
+}
+
+/** Returns the line numbers at which sessions begin. */
+export function sessionStarts(lines: readonly string[]): number[] {
+  return lines.flatMap((line, at) => {
+    if (!line.includes(HEADER)) return [];
+    const near = lines.slice(at, at + NEAR_LINES).join("");
+    return RESTORED.some((words) => near.includes(words)) ? [] : [at];
+  });
+}
+
+/** Plans the parts of a file; fewer than two sessions give none. `stem`: the stem of the file's name. */
+export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
+  const starts = sessionStarts(lines);
+  const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
+    const chunk = lines.slice(start, starts[index + 1] ?? lines.length);
+    if (chunk.length < LINES_MIN) return [];
+    const at = index + 1;
+    return { at, name: nameOf(stem, at, chunk, people), lines: chunk.length, text: chunk.join("") };
+  });
+  const kept = parts.reduce((sum, part) => sum + part.lines, 0);
+  return { sessions: starts.length, parts, leftLines: lines.length - kept };
+}
+
+/** Returns `STEM__DATE_TIME_People_subject`, without an extension. */
+function nameOf(stem: string, at: number, lines: readonly string[], people: KnownPeople): string {
+  const source = head(stem.replace(new RegExp(`[^${WORD}-]`, "gu"), "_"), STEM_MAX);
+  const when = timeOf(lines) ?? `part${String(at).padStart(2, "0")}`;
+  const who = peopleIn(lines, people).slice(0, PEOPLE_MAX).join("-") || "unknown";
+  let name = `${source}__${when}_${who}_${subjectOf(lines)}`
+    .replace(new RegExp(`[^${WORD}.-]`, "gu"), "_")
+    .replaceAll(/_+/g, "_");
+  // This is the file system's limit; upstream fails on such a name.
+  while (Buffer.byteLength(name) > NAME_BYTES_MAX) name = head(name, codePointLength(name) - 1);
+  return name;
+}
+
+function timeOf(lines: readonly string[]): string | undefined {
+  for (const line of lines.slice(0, TIME_LINES)) {
+    const [, time = "", month = "", day = "", year = ""] = SAID_AT.exec(line) ?? [];
+    if (time === "") continue;
+    const number = String(MONTHS.indexOf(month) + 1).padStart(2, "0");
+    return `${year}-${number}-${day.padStart(2, "0")}_${time.replaceAll(":", "").replaceAll(" ", "")}`;
+  }
+  return undefined;
+}
+
+function peopleIn(lines: readonly string[], { names, usernames }: KnownPeople): string[] {
+  const text = lines.slice(0, PEOPLE_LINES).join("");
+  const found = new Set(names.filter((name) => name !== "" && wholeWord(name).test(text)));
+  const [, user = ""] = HOME.exec(text) ?? [];
+  if (Object.hasOwn(usernames, user)) found.add(usernames[user] ?? "");
+  return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/** Returns the first prompt that is not a shell command. */
+function subjectOf(lines: readonly string[]): string {
+  for (const line of lines) {
+    if (!line.startsWith("> ")) continue;
+    const prompt = strip(line.slice(2));
+    if (codePointLength(prompt) <= 5 || SHELL.test(prompt)) continue;
+    const words = strip(prompt.replace(new RegExp(`[^${WORD}${SPACE}-]`, "gu"), ""));
+    return head(words.replace(new RegExp(`[${SPACE}]+`, "gu"), "-"), SUBJECT_MAX);
+  }
+  return "session";
+}

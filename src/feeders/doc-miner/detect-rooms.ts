@@ -1,0 +1,126 @@
+/**
+ * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init`
+ * (palace.md 5.8). Reads names alone, no contents.
+ */
+import { type Dirent, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { checkName, wingOfFolder } from "./project.ts";
+import { ROOM_OF_FOLDER } from "./room.ts";
+
+export type ProposedRoom = { name: string; description: string; keywords: string[] };
+
+const SKIPPED = new Set([
+  ".git",
+  "node_modules",
+  "__pycache__",
+  ".venv",
+  "venv",
+  "env",
+  "dist",
+  "build",
+  ".next",
+  "coverage",
+]);
+const GENERAL = "general";
+/** When no folder suggests a room, a room needs this many matching file names. */
+const FILES_MIN = 2;
+const ROOMS_MAX = 6;
+/** The most names examined for that. */
+const NAMES_MAX = 100_000;
+
+export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
+
+/** `root` exists and is a folder. */
+export function proposeRooms(root: string): Proposal {
+  const wing = wingOfFolder(root);
+  const rooms = fromFolders(root);
+  if (rooms.length > 0)
+    return {
+      wing,
+      source: "folder structure",
+      rooms: [...rooms.filter(({ name }) => name !== GENERAL), general("Files that don't fit other rooms")],
+    };
+  const named = fromNames(root);
+  return { wing, source: "filename patterns", rooms: named.length > 0 ? named : [general("All project files")] };
+}
+
+/** Writes the file in the form that the feeders read. */
+export async function writeProject(root: string, { wing, rooms }: Proposal): Promise<void> {
+  const { stringify } = await import("yaml");
+  writeFileAtomic(join(root, "mempalace.yaml"), stringify({ wing, rooms }), 0o644);
+}
+
+function general(description: string): ProposedRoom {
+  return { name: GENERAL, description, keywords: [] };
+}
+
+function fromFolders(root: string): ProposedRoom[] {
+  const found = new Map<string, string>();
+  const add = (room: string, folder: string): void => {
+    if (isUsable(room) && !found.has(room)) found.set(room, folder);
+  };
+  const top = foldersIn(root);
+  for (const folder of top) {
+    const room = roomOf(folder);
+    if (room !== undefined) add(room, folder);
+    else if (/^\p{L}/u.test(folder) && Array.from(folder).length > 2)
+      add(folder.toLowerCase().replaceAll(/[- ]/g, "_"), folder);
+  }
+  for (const folder of top)
+    for (const inner of foldersIn(join(root, folder))) {
+      const room = roomOf(inner);
+      if (room !== undefined) add(room, inner);
+    }
+  return [...found].map(([name, folder]) => ({
+    name,
+    description: `Files from ${folder}/`,
+    keywords: [...new Set([name, folder.toLowerCase()])],
+  }));
+}
+
+function fromNames(root: string): ProposedRoom[] {
+  const counts = new Map<string, number>();
+  let seen = 0;
+  const walk = (folder: string): void => {
+    for (const entry of entriesOf(folder)) {
+      if (++seen > NAMES_MAX) return;
+      if (entry.isDirectory() && !SKIPPED.has(entry.name)) walk(join(folder, entry.name));
+      if (!entry.isFile()) continue;
+      const name = entry.name.toLowerCase().replaceAll(/[- ]/g, "_");
+      for (const [word, room] of ROOM_OF_FOLDER) if (name.includes(word)) counts.set(room, (counts.get(room) ?? 0) + 1);
+    }
+  };
+  walk(root);
+  return [...counts]
+    .filter(([, count]) => count >= FILES_MIN)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, ROOMS_MAX)
+    .map(([name]) => ({ name, description: `Files related to ${name}`, keywords: [name] }));
+}
+
+function roomOf(folder: string): string | undefined {
+  return ROOM_OF_FOLDER.get(folder.toLowerCase().replaceAll("-", "_"));
+}
+
+/** The feeder refuses a project file with a room whose name it cannot use. */
+function isUsable(room: string): boolean {
+  try {
+    return checkName(room, "room") === room;
+  } catch {
+    return false;
+  }
+}
+
+function foldersIn(folder: string): string[] {
+  return entriesOf(folder).flatMap((entry) => (entry.isDirectory() && !SKIPPED.has(entry.name) ? entry.name : []));
+}
+
+/** Sorts by name, so that a second run proposes the same; an unreadable folder has no entries. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+}

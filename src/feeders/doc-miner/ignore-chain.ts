@@ -1,0 +1,70 @@
+/**
+ * Applies .gitignore files as palace.md 5.1 describes: every folder's file applies below it, nearer files come later, and
+ * the last matching rule wins. Used by the walk (source.ts) and by `why`. Reads .gitignore files, nothing else.
+ */
+import { lstatSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
+
+/** `rules` undefined: they are too complex. */
+type Link = { folder: string; rules: Gitignore | undefined };
+/** Outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder itself. */
+export type IgnoreChain = readonly Link[];
+
+/** `isUndecided` marks rules that are too complex: the path is left out and reported. */
+export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
+
+const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
+
+/** The chain inside `folder`, which the caller has decided to enter. */
+export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
+  const kept = chain.map((link) => withoutOverruled(link, folder));
+  const lines = entries.includes(".gitignore") ? readLines(join(root, folder, ".gitignore")) : undefined;
+  return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
+}
+
+/** Drops the rules that match the folder itself, which a nearer one overruled: they must not apply again inside. */
+function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
+  return { folder: above, rules: rules?.without(inside(above, folder)) };
+}
+
+/** Returns a chain of one link: patterns for the whole project. */
+export function rulesOf(patterns: readonly string[]): IgnoreChain {
+  return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
+}
+
+/** Returns the rule that excludes `path`, or undefined. */
+export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
+  let hit: IgnoreHit | undefined;
+  for (const link of chain) {
+    const file = link.folder === "" ? ".gitignore" : `${link.folder}/.gitignore`;
+    const found = matches(link, path, isFolder);
+    if (found === "undecided") return { file, pattern: "rules too complex to decide", isUndecided: true };
+    if (found.ignored) hit = { file, pattern: found.rule ?? "" };
+    else if (found.unignored) hit = undefined;
+  }
+  return hit;
+}
+
+const SILENT: IgnoreVerdict = { ignored: false, unignored: false, rule: undefined };
+
+function matches({ folder, rules }: Link, path: string, isFolder: boolean): IgnoreVerdict | "undecided" {
+  const name = inside(folder, path);
+  if (name === "") return SILENT;
+  return rules?.test(isFolder ? `${name}/` : name) ?? "undecided";
+}
+
+function inside(folder: string, path: string): string {
+  return folder === "" ? path : path.slice(folder.length + 1);
+}
+
+function readLines(file: string): string[] | undefined {
+  try {
+    const stat = lstatSync(file);
+    if (!stat.isFile() || stat.size > GITIGNORE_SIZE_MAX_BYTES) return undefined;
+    return readFileSync(file, "utf8").split(/\r?\n/);
+  } catch {
+    // An unreadable .gitignore must not hide the documents beside it.
+    return undefined;
+  }
+}

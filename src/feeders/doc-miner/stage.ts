@@ -1,0 +1,236 @@
+/**
+ * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with
+ * the original's time, and the staged path is the document's `source_file` in the palace. Used by feed.ts and `why`.
+ * Beside it, under `.manifest`, one note per wing, folder and palace of what was filed from there. README.md has the why.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
+
+/**
+ * Record of one filed document. `refused`: why it was not filed; null means that filing began and may not have ended.
+ */
+export type Entry = {
+  mtime: number;
+  size: number;
+  sha256: string;
+  room: string;
+  drawers: number;
+  refused?: string;
+  /** The kind of the refusal, for office documents. */
+  outcome?: string;
+};
+export type Manifest = {
+  schema: 1;
+  root: string;
+  wing: string;
+  /** Identifies the room rules in force when the entries were made. */
+  rules: string;
+  files: Record<string, Entry | null>;
+  /** True when something may have been sent since the wing's hallways and tunnels were made. */
+  linksBehind?: true;
+};
+
+export type Stage = Readonly<{
+  /** True: no file is copied, and documents are filed under their own paths. */
+  isInPlace: boolean;
+  home: string;
+  wing: string;
+  root: string;
+  /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
+  prefix: string;
+  manifestFile: string;
+  /** The manifest of this project from its former folder, which is gone. */
+  formerManifestFile: string | undefined;
+}>;
+
+/** `palace` names the palace the notes are about: one home may feed several. */
+export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
+
+/** Folder of the notes about documents that are filed in place. */
+const FOLDER_IN_PLACE = "mempalace-projects";
+
+/** Finds the place of a project in the staging area without writing anything. */
+export function findStage(options: StageOptions): Stage {
+  if (options.isInPlace === true) return inPlace(options);
+  const home = stagingHome(options.cacheDir);
+  const notes = join(home, MANIFESTS, options.wing);
+  const owner = readOwner(notes);
+  const isOurs = owner === undefined || owner === options.root || isMoved(owner, options.root);
+  return {
+    isInPlace: false,
+    home,
+    wing: options.wing,
+    root: options.root,
+    prefix: isOurs ? "" : folderOfProject(options.root),
+    manifestFile: join(notes, manifestName(options.root, options.palace)),
+    formerManifestFile:
+      isOurs && owner !== undefined && owner !== options.root
+        ? join(notes, manifestName(owner, options.palace))
+        : undefined,
+  };
+}
+
+function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
+  const home = join(dirname(cacheDir), FOLDER_IN_PLACE);
+  const manifestFile = join(home, MANIFESTS, wing, manifestName(root, palace));
+  return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
+}
+
+/** Does what findStage does, and makes the project the owner of the wing's folder if it has none. */
+export function claimStage(options: StageOptions): Stage {
+  const stage = findStage(options);
+  if (stage.isInPlace) return stage;
+  if (stage.prefix !== "" || readOwner(dirname(stage.manifestFile)) === options.root) return stage;
+  const notes = dirname(stage.manifestFile);
+  mkdirSync(notes, { recursive: true, mode: 0o700 });
+  const content = `${JSON.stringify({ root: options.root })}\n`;
+  if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
+  else {
+    try {
+      // Exclusive: of two projects that start at once, one gets the folder and the other sees it below.
+      writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      return findStage(options);
+    }
+  }
+  return stage;
+}
+
+/** The absolute path that a document is filed under. */
+export function stagedPath(stage: Stage, path: string): string {
+  return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
+}
+
+/**
+ * The part of a staged path that is the same under another home directory (host and container): the path below the
+ * staging area. Undefined for a source_file that is not a staged path.
+ */
+export function identityOf(sourceFile: string, wing: string): string | undefined {
+  const parts = sourceFile.split(/[\\/]/);
+  const at = parts.findIndex((part, index) => part === STAGING_FOLDER && parts[index + 1] === wing);
+  return at < 0 ? undefined : parts.slice(at + 1).join("/");
+}
+
+/** Copies the bytes into the staging area under the original's time. */
+export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
+  if (stage.isInPlace) return;
+  const target = stagedPath(stage, path);
+  clearWay(stage, target);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeFileSync(temporary, bytes, { mode: 0o600 });
+    utimesSync(temporary, mtime, mtime);
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** A former file may be a folder by now, and the reverse. */
+function clearWay(stage: Stage, target: string): void {
+  const parts = relative(stage.home, target).split(sep);
+  for (let count = 1; count <= parts.length; count += 1) {
+    const path = join(stage.home, ...parts.slice(0, count));
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return;
+    if (stat.isDirectory() !== count < parts.length) rmSync(path, { recursive: true });
+  }
+}
+
+/** Removes a staged copy and the folders that become empty by it. */
+export function unstageDocument(stage: Stage, path: string): void {
+  // The document itself is the user's.
+  if (stage.isInPlace) return;
+  const target = stagedPath(stage, path);
+  try {
+    // A folder of this name holds other documents by now.
+    if (!lstatSync(target).isFile()) return;
+  } catch {
+    return;
+  }
+  rmSync(target);
+  for (let folder = dirname(target); folder !== stage.home && folder.startsWith(stage.home); folder = dirname(folder)) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      return;
+    }
+  }
+}
+
+export function readManifest(stage: Stage): Manifest | undefined {
+  const found =
+    readJson<Manifest>(stage.manifestFile) ??
+    (stage.formerManifestFile && readJson<Manifest>(stage.formerManifestFile));
+  const isUsable = found !== undefined && found !== "" && found.schema === 1 && typeof found.files === "object";
+  return isUsable ? found : undefined;
+}
+
+/** Writes nothing when nothing changed. */
+export function writeManifest(stage: Stage, manifest: Manifest): void {
+  const content = `${JSON.stringify(manifest)}\n`;
+  if (existsSync(stage.manifestFile) && readFileSync(stage.manifestFile, "utf8") === content) return;
+  mkdirSync(dirname(stage.manifestFile), { recursive: true, mode: 0o700 });
+  writeFileAtomic(stage.manifestFile, content);
+}
+
+/** Folders that were filed before, of any wing and palace; the longest first. */
+export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
+  const home = join(stagingHome(cacheDir), MANIFESTS);
+  const found = list(home).flatMap((wing) =>
+    list(join(home, wing)).flatMap((name) => {
+      const manifest = name === OWNER_FILE ? undefined : readJson<Manifest>(join(home, wing, name));
+      return typeof manifest?.root === "string" ? [{ root: manifest.root, wing }] : [];
+    }),
+  );
+  return found.sort((a, b) => b.root.length - a.root.length);
+}
+
+function ownerFile(notes: string): string {
+  return join(notes, OWNER_FILE);
+}
+
+function readOwner(notes: string): string | undefined {
+  return readJson<{ root: string }>(ownerFile(notes))?.root;
+}
+
+/** True when the owner's folder had the same name elsewhere and is gone: the project was moved, and is not a second one. */
+function isMoved(owner: string, root: string): boolean {
+  return basename(owner) === basename(root) && !existsSync(owner);
+}
+
+function manifestName(root: string, palace: string): string {
+  return `${shortHash(root)}-${shortHash(palace)}.json`;
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** A missing or unreadable note only means that more is read and compared again. */
+function readJson<T>(file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}

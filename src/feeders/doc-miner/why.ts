@@ -1,0 +1,155 @@
+/**
+ * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. Started by
+ * `mempalace-docs why FILE`. Reads only.
+ */
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { quoted } from "../../base/shell-word.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import type { Caller } from "../send.ts";
+import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
+import { contentDate } from "./content-date.ts";
+import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
+import { refuseText } from "./no-document.ts";
+import { recordsByPath } from "./plan.ts";
+import { readProject } from "./project.ts";
+import { placeDocument, stemOf } from "./room.ts";
+import { type Document, readDocument, readHead } from "./source.ts";
+import { findRoot } from "./root.ts";
+import { findStage, stagedPath } from "./stage.ts";
+
+export type WhyOptions = {
+  file: string;
+  dir: string | undefined;
+  wing: string | undefined;
+  cacheDir: string;
+  palace: string;
+};
+
+export type Explanation = {
+  file: string;
+  project: string;
+  projectFrom: string;
+  taken: boolean;
+  /** The rule that decided. */
+  reason: string;
+  wing: string;
+  wingFrom: string;
+  room?: string;
+  roomFrom?: string;
+  contentDate?: string;
+  contentDateFrom?: string;
+  sourceFile?: string;
+  palace:
+    | "filed"
+    | "looked at, and too short to be filed"
+    | "changed since it was filed"
+    | "not filed"
+    | "filed, and removed by the next run"
+    | "unknown: no broker is running";
+};
+
+/** `caller` undefined: no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
+export async function explainFile(options: WhyOptions, caller: Caller | undefined): Promise<Explanation> {
+  const file = realFile(options.file);
+  const { root, from } = findRoot(file, options);
+  const path = relative(root, file).split(sep).join("/");
+  if (path.startsWith("../") || path === "")
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${options.file} is not inside ${root}`,
+      "give the folder that holds it: --dir DIR",
+    );
+  const wing = options.wing ?? from.wing;
+  const project = await readProject(root, wing);
+  const stage = findStage({ cacheDir: options.cacheDir, wing: project.wing, root, palace: options.palace });
+  const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
+  const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
+
+  // A wing from the notes of an earlier run was not given now.
+  const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
+  const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
+  const judged = judgePath(root, path);
+  const document = judged.taken ? readTaken(root, path) : judged.reason;
+  if (typeof document === "string") {
+    const palace =
+      sources === undefined
+        ? "unknown: no broker is running"
+        : record === undefined
+          ? "not filed"
+          : "filed, and removed by the next run";
+    return { ...common, taken: false, reason: document, palace };
+  }
+  const { room, why } = placeDocument(path, document.text, project.rooms);
+  const dated = contentDate(stemOf(basename(path)), document.text, document.mtime * 1000);
+  const asFiled = record?.drawers === 0 ? "looked at, and too short to be filed" : "filed";
+  const filed = record?.sha256 === document.sha256 ? asFiled : "changed since it was filed";
+  return {
+    ...common,
+    taken: true,
+    reason: judged.reason,
+    room,
+    roomFrom: why,
+    contentDate: dated.date,
+    contentDateFrom: dated.by,
+    sourceFile: record?.sourceFile ?? stagedPath(stage, path),
+    palace: sources === undefined ? "unknown: no broker is running" : record === undefined ? "not filed" : filed,
+  };
+}
+
+/** A string is the reason why it is not filed. */
+function readTaken(root: string, path: string): Document | string {
+  const document = readDocument(root, path);
+  return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
+}
+
+/** Applies the rules of the walk to one path. */
+function judgePath(root: string, path: string): { taken: boolean; reason: string } {
+  const parts = path.split("/");
+  const name = parts.pop() ?? "";
+  let chain: IgnoreChain = enterFolder([], root, "", readdirSync(root));
+  let folder = "";
+  for (const part of parts) {
+    folder = folder === "" ? part : `${folder}/${part}`;
+    const names = readdirSync(join(root, folder));
+    const refusal = folderRefusal(part, names);
+    if (refusal !== undefined) return leave(`folder ${folder} is ${refusal}`);
+    const rule = findIgnoreRule(chain, folder, true);
+    if (rule !== undefined) return leave(`folder ${folder} is ignored by "${rule.pattern}" in ${rule.file}`);
+    chain = enterFolder(chain, root, folder, names);
+  }
+  const verdict = judgeName(name);
+  if (verdict.kind === "leave" || verdict.kind === "refuse") return leave(verdict.why);
+  const rule = findIgnoreRule(chain, path, false);
+  if (rule !== undefined) return leave(`ignored by "${rule.pattern}" in ${rule.file}`);
+  const stat = lstatSync(join(root, path));
+  if (stat.isSymbolicLink()) return leave("a symbolic link");
+  if (stat.size > SOURCE_SIZE_MAX_BYTES) return leave(`larger than ${SOURCE_SIZE_MAX_BYTES / 1024 / 1024} MiB`);
+  if (verdict.kind === "take") return { taken: true, reason: verdict.why };
+  const isScript = isShellScript(readHead(join(root, path)));
+  return isScript
+    ? { taken: true, reason: "a shell script by its first line" }
+    : leave("no extension, and no shell script");
+}
+
+function leave(reason: string): { taken: false; reason: string } {
+  return { taken: false, reason };
+}
+
+/** Links in the folders are resolved, the file itself is not: a link is left out for being one. */
+function realFile(file: string): string {
+  try {
+    const real = join(realpathSync(dirname(file)), basename(file));
+    if (!lstatSync(real).isDirectory()) return real;
+  } catch (error) {
+    throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file} does not exist or cannot be read`, "check the path", {
+      cause: error,
+    });
+  }
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `${file} is a folder`,
+    `to see what would be filed of it: palace mine docs ${quoted(file)} --dry-run`,
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Tells which files MemPalace has mined, and in which state: a palace that it made is adopted with its drawers, and what it
+ * counts as filed is not filed again. Used by the miners of files in place, doc-miner and convo-miner.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { localTimestamp } from "../memory/text/text.ts";
+import type { MinedSource, Miner } from "../protocol/filing.ts";
+import type { Caller } from "./send.ts";
+
+/** True when the file, with its present time (s), is filed as MemPalace left it. */
+export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
+
+/** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */
+export const MTIME_TOLERANCE_S = 0.001;
+const POLL_MS = 100;
+/** A broker may look for its palace this long: that of a Chroma server may be unavailable. */
+const LOOK_MAX_MS = 10_000;
+
+/**
+ * A broker that opens a palace for the first time adopts it; only then is it known what is mined in it. Errors: the
+ * broker's.
+ */
+export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
+  const givenUpAtMs = performance.now() + LOOK_MAX_MS;
+  for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
+    const { error, adoption, strays } = await caller.call("palace.status", {});
+    // A broker from before adoption reports none.
+    const state = adoption?.state ?? "none";
+    const isAdopting = state === "running" || (state === "verifying" && strays.state === "looking");
+    const isLooking = state === "none" && strays.state === "looking" && performance.now() < givenUpAtMs;
+    if (error !== undefined || !(isAdopting || isLooking)) return;
+    if (state === "running" && !isTold) notice("Waiting until the palace that was there is adopted.");
+    isTold ||= state === "running";
+  }
+}
+
+/** `mined` undefined: the broker is of an older version, or was not asked. */
+export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined {
+  const byFile = Map.groupBy(mined ?? [], ({ sourceFile }) => sourceFile);
+  return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
+}
+
+/**
+ * 3.3.6 notes no time for a transcript and never reads it again; here the file counts as unchanged if it was not written to
+ * since it was filed.
+ */
+function isSameState(mined: MinedSource, mtime: number): boolean {
+  if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
+  return localTimestamp(mtime * 1_000_000) < mined.filedAt;
+}
+
+/** Builds the query for `source.list`. */
+export function minedQuery(by: Miner, below: string): { mined: { by: Miner; below: string } } {
+  return { mined: { by, below } };
+}

@@ -1,0 +1,50 @@
+/**
+ * Sends one write of a feeder, and repeats it under the same key while the broker says that this helps: it is applied once.
+ * Used by the feeders in the folders beside this file.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../wire/client/client.ts";
+import { type ErrorCode, PalaceError } from "../base/errors.ts";
+import type { Methods } from "../protocol/spec.ts";
+
+/** The part of the client that a feeder needs. */
+export type Caller = Pick<Client, "call">;
+
+type Write =
+  | "source.replace"
+  | "source.part"
+  | "source.remove"
+  | "conversation.replace"
+  | "link.rebuild"
+  | "message.add";
+
+const ATTEMPTS_MAX = 5;
+const RETRY_MS = 500;
+const RETRY_MAX_MS = 10_000;
+/** These errors concern one document and say nothing about the next. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
+
+/** The key is made for each send, not for each content: a file that changes back must be filed again. */
+export async function send<M extends Write>(
+  caller: Caller,
+  signal: AbortSignal,
+  method: M,
+  params: Methods[M]["params"],
+): Promise<Methods[M]["result"]> {
+  const key = randomUUID();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await caller.call(method, params, { key });
+    } catch (error) {
+      const mayRepeat = error instanceof PalaceError && error.retryable && attempt < ATTEMPTS_MAX && !signal.aborted;
+      if (!mayRepeat) throw error;
+      await sleep(Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** attempt, RETRY_MAX_MS));
+    }
+  }
+}
+
+/** True when the broker refuses this document alone; the others may still be filed. */
+export function isRefusal(error: unknown): error is PalaceError {
+  return error instanceof PalaceError && REFUSALS.has(error.code);
+}

@@ -1,0 +1,259 @@
+/**
+ * Files the sessions of an agent: those that changed are written as transcripts into the staging area, then the
+ * conversation miner files them. Started by `mempalace-session` and `palace mine sessions`.
+ */
+import { statSync } from "node:fs";
+import type { FilingSettings } from "../../config/filing.ts";
+import { removeLeftovers } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { ExtractMode } from "../../protocol/filing.ts";
+import { feedTranscripts } from "../convo-miner/feed.ts";
+import type { FeedWatch, MineReport, TranscriptFile } from "../convo-miner/run.ts";
+import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
+import type { Caller } from "../send.ts";
+import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
+import * as stage from "./stage.ts";
+import { messageCount, transcribe, transcriptName } from "./transcribe.ts";
+
+export type SessionOptions = {
+  harness: HarnessName;
+  /** Undefined: each session gets the wing of its project. */
+  wing: string | undefined;
+  minMessages: number;
+  /** Only sessions that changed since, ms since the epoch. */
+  sinceMs: number | undefined;
+  /** Ids of sessions; empty = all. */
+  sessions: readonly string[];
+  dryRun: boolean;
+  force: boolean;
+  /** Most sessions filed by this run; 0 = all. */
+  limit: number;
+  extract: ExtractMode;
+  filing: FilingSettings;
+  agent: string;
+  cacheDir: string;
+  palace: string;
+};
+
+export type SessionDeps = {
+  options: SessionOptions;
+  source: SessionSource;
+  /** Undefined in a dry run that found no broker: a dry run starts none. */
+  caller: Caller | undefined;
+  watch: FeedWatch;
+  signal: AbortSignal;
+};
+
+export type SessionReport = Omit<MineReport, "wing" | "files"> & {
+  /** Sessions that were chosen. */
+  sessions: number;
+  /** Number of the chosen sessions that have fewer messages than asked for. */
+  tooShort: number;
+  wings: string[];
+  /** Counts the chosen sessions by the generation of the agent whose tables hold them. */
+  generations?: Record<string, number>;
+};
+
+/** A session that is staged, or would be. */
+type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
+
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
+  const { options, source, signal } = deps;
+  const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
+  const home = stage.stageHome(options.cacheDir);
+  if (!options.dryRun) removeLeftovers(home);
+  const notesFile = stage.notesPath(home, options.harness, source.place);
+  const notes = stage.readStageNotes(notesFile);
+  const all = source.list();
+  const heads = choose(all, options);
+  const ids = new Set(all.map(({ id }) => id));
+  const report: SessionReport = {
+    ...{ sessions: heads.length, tooShort: 0, wings: [], filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
+    ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
+    ...(options.dryRun && { wouldFile: [] }),
+    ...generationsOf(heads),
+  };
+  const wings = new Wings(wing, deps.watch);
+  const byWing = new Map<string, Ready[]>();
+  try {
+    for (const head of heads) {
+      if (signal.aborted) break;
+      const ready = await prepare(head, { ...deps, ids, home, notes, wings, report });
+      if (ready === undefined) continue;
+      const others = byWing.get(ready.wing);
+      if (others === undefined) byWing.set(ready.wing, [ready]);
+      else others.push(ready);
+    }
+  } finally {
+    if (!options.dryRun) stage.writeStageNotes(notesFile, notes);
+  }
+  for (const [name, sessions] of [...byWing].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (signal.aborted || (options.limit > 0 && report.filed >= options.limit)) break;
+    await feedWing(name, sessions, deps, home, report);
+  }
+  report.interrupted ||= signal.aborted;
+  return report;
+}
+
+function generationsOf(heads: readonly SessionHead[]): Pick<SessionReport, "generations"> {
+  const generations: Record<string, number> = {};
+  for (const { generation } of heads)
+    if (generation !== undefined) generations[generation] = (generations[generation] ?? 0) + 1;
+  return Object.keys(generations).length === 0 ? {} : { generations };
+}
+
+function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOptions): SessionHead[] {
+  const unknown = sessions.filter((id) => !heads.some((head) => head.id === id));
+  if (unknown.length > 0)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `there is no session ${unknown.join(", ")}`,
+      "list them: palace mine sessions --dry-run --min-messages 0",
+    );
+  return heads.filter(
+    ({ id, updatedMs }) =>
+      (sessions.length === 0 || sessions.includes(id)) && (sinceMs === undefined || updatedMs >= sinceMs),
+  );
+}
+
+type Preparing = SessionDeps & {
+  /** Ids of all existing sessions. */
+  ids: ReadonlySet<string>;
+  home: string;
+  notes: stage.StageNotes;
+  wings: Wings;
+  report: SessionReport;
+};
+
+/** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
+async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready | undefined> {
+  const { options, source, ids, home, notes, wings, report } = preparing;
+  const noted = Object.hasOwn(notes.sessions, head.id) ? notes.sessions[head.id] : undefined;
+  // When a session is gone, its forks alone hold what they were filed without.
+  const isWhole = noted?.without?.every((id) => ids.has(id)) ?? true;
+  if (noted?.version === head.version && isWhole && !options.force) {
+    if (noted.messages < options.minMessages) {
+      report.tooShort += 1;
+      return undefined;
+    }
+    const isThere = noted.file !== "" && (options.wing === undefined || options.wing === noted.wing);
+    const found = isThere ? staged(home, noted) : undefined;
+    if (found !== undefined) return found;
+  }
+  const whole = source.read(head);
+  if (whole === undefined) return undefined;
+  const { session, without } = withoutFiled(whole, notes);
+  const lastMs = whole.turns.at(-1)?.atMs;
+  const of = { ...(without.length > 0 && { without }), ...(lastMs !== undefined && { lastMs }) };
+  // A fork counts with the messages that it copied; a fork without new turns counts 0.
+  const messages = session.turns.length === 0 ? 0 : messageCount(whole);
+  if (messages < options.minMessages) {
+    report.tooShort += 1;
+    notes.sessions[head.id] = { version: head.version, messages, wing: "", file: "", ...of };
+    return undefined;
+  }
+  const wing = await wings.of(session.directory);
+  const file = transcriptName(options.harness, session);
+  const path = stage.stagedPath(home, wing, file);
+  if (options.dryRun) return rehearsed(session, wing, path);
+  stage.stageTranscript(path, transcribe(session), session.updatedMs);
+  notes.sessions[head.id] = { version: head.version, messages, wing, file, ...of };
+  return staged(home, notes.sessions[head.id] as stage.Staged);
+}
+
+/**
+ * Removes from a fork the turns that an earlier session was staged with, so that they are not filed again. `without`:
+ * the sessions that hold those turns.
+ */
+function withoutFiled(session: Session, { sessions }: stage.StageNotes): { session: Session; without: string[] } {
+  const { copies, turns } = session;
+  const without = new Set<string>();
+  const own = turns.filter(({ id, atMs }) => {
+    const earlier = copies?.get(id) ?? "";
+    const noted = Object.hasOwn(sessions, earlier) ? sessions[earlier] : undefined;
+    if (noted === undefined || noted.file === "" || atMs > (noted.lastMs ?? Infinity)) return true;
+    without.add(earlier);
+    return false;
+  });
+  return { session: { ...session, turns: own }, without: [...without] };
+}
+
+function staged(home: string, { wing, file }: stage.Staged): Ready | undefined {
+  const path = stage.stagedPath(home, wing, file);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true) return undefined;
+  const transcript = { path, sourceFile: path, name: file, mtime: stat.mtimeMs / 1000, size: stat.size };
+  return { name: file, wing, file: transcript, isPending: false };
+}
+
+/** A session that is not staged yet cannot be examined, so it counts as to be filed. */
+function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
+  const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
+  return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
+}
+
+async function feedWing(
+  wing: string,
+  sessions: readonly Ready[],
+  { options, source, caller, watch, signal }: SessionDeps,
+  home: string,
+  report: SessionReport,
+): Promise<void> {
+  const limit = options.limit === 0 ? 0 : options.limit - report.filed;
+  const done = await feedTranscripts({
+    options: {
+      wing,
+      dryRun: options.dryRun,
+      force: options.force,
+      limit,
+      agent: options.agent,
+      extract: options.extract,
+      filing: options.filing,
+    },
+    place: { home, root: `${options.harness} ${source.place}`, palace: options.palace },
+    files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),
+    nameOf: (sourceFile) => stage.stagedHere(home, sourceFile),
+    ...{ caller, watch, signal },
+  });
+  report.wings.push(wing);
+  for (const key of ["filed", "unchanged", "drawers", "kept", "failed"] as const) report[key] += done[key];
+  report.skipped.push(...done.skipped);
+  report.interrupted ||= done.interrupted;
+  const pending = sessions.filter(({ isPending }) => isPending).map(({ name }) => name);
+  report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
+}
+
+/** Finds the wing of a project as for documents: given, from its mempalace.yaml, else from its folder's name. */
+class Wings {
+  readonly #given: string | undefined;
+  readonly #watch: FeedWatch;
+  readonly #known = new Map<string, string>();
+
+  constructor(given: string | undefined, watch: FeedWatch) {
+    this.#given = given;
+    this.#watch = watch;
+  }
+
+  async of(directory: string): Promise<string> {
+    if (this.#given !== undefined) return this.#given;
+    const known = this.#known.get(directory);
+    if (known !== undefined) return known;
+    const wing = await this.#find(directory);
+    this.#known.set(directory, wing);
+    return wing;
+  }
+
+  async #find(directory: string): Promise<string> {
+    try {
+      return (await readProject(directory, undefined)).wing;
+    } catch (error) {
+      if (!(error instanceof PalaceError)) throw error;
+      const wing = wingOfFolder(directory);
+      // A deleted project has no settings, which needs no notice.
+      if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
+        this.#watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
+      return wing;
+    }
+  }
+}

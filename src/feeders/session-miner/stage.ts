@@ -1,0 +1,86 @@
+/**
+ * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts under names and times that are
+ * the same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by
+ * feed.ts.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+
+const FOLDER = "mempalace-session";
+
+/** A session's state when it was last examined. */
+export type Staged = {
+  version: string;
+  messages: number;
+  wing: string;
+  /** Name of the transcript; "" when none was written because of too few messages. */
+  file: string;
+  /** When the last of its turns was said, ms since the epoch. Older notes do not have it. */
+  lastMs?: number;
+  /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
+  without?: readonly string[];
+};
+
+export type StageNotes = { schema: 1; sessions: Record<string, Staged> };
+
+export function stageHome(cacheDir: string): string {
+  return join(dirname(cacheDir), FOLDER);
+}
+
+export function stagedPath(home: string, wing: string, file: string): string {
+  return join(home, wing, file);
+}
+
+/**
+ * Returns the local path of a transcript that was staged under any home directory, on the host or in a container, so that
+ * the same session is filed once. Undefined for another source.
+ */
+export function stagedHere(home: string, sourceFile: string): string | undefined {
+  const parts = sourceFile.split("/");
+  const [folder, wing = "", file = ""] = parts.slice(-3);
+  return folder === FOLDER && file.endsWith(".jsonl") ? stagedPath(home, wing, file) : undefined;
+}
+
+/** Writes nothing when the same content is there already. */
+export function stageTranscript(path: string, content: string, updatedMs: number): void {
+  const seconds = Number.isFinite(updatedMs) ? Math.max(updatedMs, 0) / 1000 : 0;
+  if (readText(path) !== content) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileAtomic(path, content);
+  }
+  const { mtimeMs } = statSync(path);
+  if (Math.abs(mtimeMs / 1000 - seconds) > 0.001) utimesSync(path, seconds, seconds);
+}
+
+export function notesPath(home: string, harness: string, place: string): string {
+  const tag = createHash("sha256").update(place).digest("hex").slice(0, 8);
+  return join(home, ".manifest", `${harness}-${tag}.json`);
+}
+
+/** Losing the notes costs reading every session again. */
+export function readStageNotes(path: string): StageNotes {
+  try {
+    const found = JSON.parse(readText(path) ?? "") as Partial<StageNotes>;
+    if (found.schema === 1 && typeof found.sessions === "object") return found as StageNotes;
+  } catch {
+    // The notes are missing or damaged: it is as if nothing had been staged.
+  }
+  return { schema: 1, sessions: {} };
+}
+
+export function writeStageNotes(path: string, notes: StageNotes): void {
+  const content = `${JSON.stringify(notes)}\n`;
+  if (readText(path) === content) return;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileAtomic(path, content);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Writes the answers to `init`: entities.json in the project, known_entities.json for all projects, whose names the miner
+ * tags drawers with (palace.md 3.9), and the project's .gitignore. Nothing existing is lost: names are added, other keys
+ * stay, and an unreadable file is put aside or left alone.
+ */
+import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+
+export type Confirmed = { people: string[]; projects: string[]; topics: string[] };
+
+const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
+
+/** Returns the file, or undefined when something other than an object of ours is there. */
+export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
+  const path = join(root, "entities.json");
+  const existing = readObject(path);
+  if (existing === undefined) return undefined;
+  writeFileAtomic(path, JSON.stringify({ ...existing, ...confirmed }, null, 2), 0o644);
+  return path;
+}
+
+/**
+ * Adds the names to the registry of all projects. A file that is not a registry is kept beside it. Returns undefined if
+ * the file was left alone.
+ */
+export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  let existing = readObject(path);
+  let keptAs: string | undefined;
+  if (existing === undefined) {
+    keptAs = `${path}.unreadable-${Date.now()}`;
+    try {
+      renameSync(path, keptAs);
+    } catch {
+      return undefined;
+    }
+    existing = {};
+  }
+  for (const [category, names] of Object.entries(confirmed))
+    if (names.length > 0) existing[category] = merged(existing[category], names);
+  const topics = isObject(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
+  // A wing's topics are those of its last init.
+  delete topics[wing];
+  if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
+  delete existing["topics_by_wing"];
+  if (Object.keys(topics).length > 0) existing["topics_by_wing"] = topics;
+  writeFileAtomic(path, JSON.stringify(existing, null, 2));
+  return keptAs === undefined ? {} : { keptAs };
+}
+
+/** Returns true when lines were added. Only a git repository's own file is changed. */
+export function ignoreProjectFiles(root: string): boolean {
+  const path = join(root, ".gitignore");
+  if (lstatSync(join(root, ".git"), { throwIfNoEntry: false }) === undefined) return false;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats !== undefined && !stats.isFile()) return false;
+  const text = stats === undefined ? "" : readFileSync(path, "utf8");
+  const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
+  const missing = PROJECT_FILES.filter((name) => !lines.has(name));
+  // Writing text that is not UTF-8 back would change it.
+  if (missing.length === 0 || text.includes("\uFFFD")) return false;
+  const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  writeFileAtomic(
+    path,
+    `${start}\n# MemPalace\n${missing.join("\n")}\n`,
+    stats === undefined ? 0o644 : stats.mode & 0o777,
+  );
+  return true;
+}
+
+/** Keeps each name once, whatever its case; an object has the names as keys. */
+function merged(current: unknown, names: readonly string[]): unknown {
+  const isMap = isObject(current);
+  const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];
+  const seen = new Set(there.map((name) => name.toLowerCase()));
+  const added: string[] = [];
+  for (const name of names) {
+    if (name !== "" && !seen.has(name.toLowerCase())) added.push(name);
+    seen.add(name.toLowerCase());
+  }
+  if (isMap) return { ...current, ...Object.fromEntries(added.map((name) => [name, null])) };
+  return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
+}
+
+/** Reads a JSON object; empty without a file, undefined for anything but a regular file with a JSON object. */
+function readObject(path: string): Record<string, unknown> | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return {};
+  if (!stats.isFile()) return undefined;
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,106 @@
+/** Reads a project's own name from its build manifest. Used by repositories.ts. Source: palace.md 5.8. */
+import { basename, dirname, join } from "node:path";
+import { strip } from "../../memory/text/text.ts";
+import { readStart } from "./walk.ts";
+
+/** Number of characters read from a manifest: people write no larger one. */
+const CHARS_MAX = 1_000_000;
+
+const GRADLE = [
+  /^\s*rootProject\.name\s*=\s*(["'])(?<name>[^"']+)\1/m,
+  /^\s*rootProject\.name\.set\(\s*(["'])(?<name>[^"']+)\1\s*\)/m,
+];
+
+/** Readers by file name, the most reliable first. */
+const READERS: Readonly<Record<string, (path: string) => string | undefined>> = {
+  "pyproject.toml": (path) => fromToml(path, "project") ?? fromToml(path, "tool.poetry"),
+  "package.json": fromPackageJson,
+  "Cargo.toml": (path) => fromToml(path, "package"),
+  "go.mod": fromGoMod,
+  "pom.xml": fromPom,
+  "settings.gradle": fromGradle,
+  "settings.gradle.kts": fromGradle,
+  "build.gradle": fromGradle,
+  "build.gradle.kts": fromGradle,
+};
+const NAMES = Object.keys(READERS);
+
+/** Lower is more reliable; undefined: no manifest. */
+export function manifestRank(file: string): number | undefined {
+  const rank = NAMES.indexOf(file);
+  return rank < 0 ? undefined : rank;
+}
+
+/** Several Java manifests in one repository are several projects. */
+export function isJava(file: string): boolean {
+  return file === "pom.xml" || file.includes(".gradle");
+}
+
+export function projectName(path: string): string | undefined {
+  const name = READERS[basename(path)]?.(path);
+  return name === "" ? undefined : name;
+}
+
+function fromPackageJson(path: string): string | undefined {
+  try {
+    const { name } = JSON.parse(readStart(path, CHARS_MAX) ?? "") as { name?: unknown };
+    return typeof name === "string" ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads `name` of one table, as every tool writes it: on a line of its own. */
+function fromToml(path: string, table: string): string | undefined {
+  let isInside = false;
+  for (const line of (readStart(path, CHARS_MAX) ?? "").split("\n")) {
+    const [, header] = /^\s*\[\s*([^[\]]+?)\s*\]\s*(?:#.*)?$/.exec(line) ?? [];
+    if (header !== undefined) isInside = header === table;
+    const [, , basic, literal] =
+      (isInside && /^\s*(name|"name")\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(line)) || [];
+    if (literal !== undefined) return literal;
+    if (basic !== undefined) return basic.replace(/\\(["\\])/g, "$1");
+  }
+  return undefined;
+}
+
+function fromGoMod(path: string): string | undefined {
+  for (const line of (readStart(path, CHARS_MAX) ?? "").split("\n").map(strip))
+    if (line.startsWith("module ")) return strip(line.slice("module ".length)).split("/").at(-1);
+  return undefined;
+}
+
+/** Reads the name of the project itself, not of its parent or its dependencies. */
+function fromPom(path: string): string | undefined {
+  const text = (readStart(path, CHARS_MAX) ?? "").replace(
+    /<!--[^]*?-->|<\?[^]*?\?>|<!\[CDATA\[[^]*?\]\]>|<![^>]*>/g,
+    "",
+  );
+  let depth = 0;
+  for (const { 1: closing, 2: tag = "", 3: empty, index, 0: whole } of text.matchAll(
+    /<(\/?)([^\s<>/]+)[^<>]*?(\/?)>/g,
+  )) {
+    if (closing === "/") depth -= 1;
+    else if (empty !== "/") {
+      depth += 1;
+      if (depth === 2 && tag.split(":").at(-1) === "artifactId") {
+        const start = index + whole.length;
+        return strip(text.slice(start, text.indexOf("<", start)));
+      }
+    }
+  }
+  return undefined;
+}
+
+function fromGradle(path: string): string | undefined {
+  const folder = dirname(path);
+  const files = basename(path).startsWith("build.") ? ["settings.gradle.kts", "settings.gradle"] : [];
+  for (const file of [...files.map((name) => join(folder, name)), path]) {
+    const text = readStart(file, CHARS_MAX) ?? "";
+    for (const pattern of GRADLE) {
+      const name = strip(pattern.exec(text)?.groups?.["name"] ?? "");
+      if (name !== "") return name;
+    }
+  }
+  return basename(folder);
+}

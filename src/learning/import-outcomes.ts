@@ -1,0 +1,60 @@
+/**
+ * Merges what came of drawers. Scores of two sides cannot be added up, because each outcome counts by the score before it.
+ * The side on which the drawer was used last, and at least as often, has the later state.
+ */
+import { parseJson } from "../base/parse-json.ts";
+import type { ImportItems } from "../protocol/import.ts";
+import type { Merging } from "../memory/import/merge.ts";
+
+/** The columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
+type Body = [number, number, number, number | null, unknown[], unknown[][]?];
+
+export function mergeStandings(merging: Merging, items: readonly ImportItems["standing"][]): void {
+  const { tx, report, isDry } = merging;
+  for (const { id, body } of items) {
+    const theirs = read(body);
+    if (theirs === undefined) {
+      merging.refuse(id, "its outcomes are those of another version of palace-devbox");
+      continue;
+    }
+    // The drawers come first. One that stayed away has no outcomes here.
+    if (!isDry && tx.findDrawer(id) === undefined) continue;
+    const known = tx.standings.bodyOf(id);
+    const ours = known === undefined ? undefined : read(known);
+    if (ours === undefined) merging.add(1, () => tx.standings.putBody(id, body));
+    else if (known === body) report.here += 1;
+    else if (isLater(theirs, ours)) merging.update(1, () => tx.standings.putBody(id, body));
+    else report.kept.push(id);
+  }
+}
+
+function isLater([, uses, , lastUsedMs]: Body, [, usesHere, , lastUsedHereMs]: Body): boolean {
+  return (lastUsedMs ?? 0) > (lastUsedHereMs ?? 0) && uses >= usesHere;
+}
+
+function read(json: string): Body | undefined {
+  const body = parseJson(json);
+  if (!Array.isArray(body)) return undefined;
+  const [score, uses, successes, lastUsedMs, past, scored = []] = body as unknown[];
+  const isWhole =
+    [score, successes].every(Number.isFinite) &&
+    Number.isInteger(uses) &&
+    (lastUsedMs === null || Number.isFinite(lastUsedMs)) &&
+    [past, scored].every(Array.isArray) &&
+    (scored as unknown[]).every(isOutcome);
+  return isWhole ? (body as Body) : undefined;
+}
+
+function isOutcome(one: unknown): boolean {
+  if (!Array.isArray(one)) return false;
+  const [atMs, outcome, source, weight, conversation, exchange, question = ["", "", []]] = one as unknown[];
+  const isName = (value: unknown): boolean => value === null || typeof value === "string";
+  if (!Number.isInteger(atMs) || !Number.isFinite(weight) || !Array.isArray(question)) return false;
+  const [context, collection, concepts] = question as unknown[];
+  return (
+    [outcome, source, context, collection].every((value) => typeof value === "string") &&
+    [conversation, exchange].every(isName) &&
+    Array.isArray(concepts) &&
+    concepts.every(Number.isInteger)
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * Reads the graphs of a Roampal's data folder, entry by entry, and writes them back. Numbers stay as they are written: Python tells 1.0 from 1,
+ * and counts beyond what a number here can. Used by `palace outcome import` and `export`. Source: outcome-memory.md 8.1, 8.6, 8.7.
+ */
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { syncFile } from "../../base/folders.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { hasLevels } from "../../base/levels.ts";
+import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
+import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
+
+/** Size limit of one file: it is read whole, and each number that is kept as written takes many times its bytes. */
+const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
+/** A file's sections, and their names. */
+const LEVELS = 2;
+
+/** `deep`: entries that are nested too deep to be carried. `why`: the file cannot be read, and has no entries then. */
+export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
+
+/** Yields the graph files that are there. */
+export function* readGraphs(dir: string): Generator<GraphFile, void> {
+  for (const file of CARRIED_GRAPHS) {
+    const graph: GraphFile = { file, entries: [], deep: [] };
+    try {
+      const stat = statSync(join(dir, file), { throwIfNoEntry: false });
+      if (stat === undefined) continue;
+      // A pipe or a device would be read for ever.
+      if (!stat.isFile()) yield { ...graph, why: "it is no file" };
+      else if (stat.size > GRAPH_FILE_MAX_BYTES)
+        yield { ...graph, why: `it has more than ${GRAPH_FILE_MAX_BYTES / 1024 ** 2} MiB` };
+      else yield read(join(dir, file), graph);
+    } catch (error) {
+      yield { ...graph, why: `it cannot be read: ${(error as Error).message.split("\n")[0]}` };
+    }
+  }
+}
+
+/** Texts of the files that these entries make; a later entry of the same name counts. */
+export class GraphTexts {
+  readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
+
+  add(entries: readonly CarriedEntry[]): void {
+    for (const { at, value } of entries) {
+      const [file = "", section, name] = at;
+      // They come from a broker, perhaps of another machine, and a name is a path.
+      if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
+      const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
+      this.#files.set(file, sections);
+      if (section === undefined) continue;
+      const known = sections.get(section);
+      // A section that is nothing but a value, or empty, may have got names since.
+      if (name === undefined) {
+        if (!(known instanceof Map)) sections.set(section, value);
+      } else if (known instanceof Map) known.set(name, value);
+      else sections.set(section, new Map([[name, value]]));
+    }
+  }
+
+  /** Each on the disk when it returns. */
+  write(dir: string): void {
+    for (const [file, sections] of this.#files) {
+      const to = openSync(join(dir, file), "wx", 0o600);
+      try {
+        for (const piece of objectOf(sections)) writeFileSync(to, piece);
+        syncFile(to);
+      } finally {
+        closeSync(to);
+      }
+    }
+  }
+}
+
+function* objectOf(sections: ReadonlyMap<string, string | ReadonlyMap<string, string>>): Generator<string, void> {
+  const members = (of: ReadonlyMap<string, string>): string =>
+    [...of].map(([name, value]) => `\n    ${JSON.stringify(name)}: ${value}`).join(",");
+  let before = "{";
+  for (const [section, held] of sections) {
+    yield `${before}\n  ${JSON.stringify(section)}: ${typeof held === "string" ? held : `{${members(held)}\n  }`}`;
+    before = ",";
+  }
+  yield sections.size === 0 ? "{}\n" : "\n}\n";
+}
+
+function read(path: string, graph: GraphFile): GraphFile {
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  const value = parse(text);
+  if (!isRecord(value) || isNumber(value)) return { ...graph, why: "it is no JSON object" };
+  collect([graph.file], value, LEVELS, graph);
+  return graph;
+}
+
+function collect(at: readonly string[], value: unknown, levels: number, graph: GraphFile): void {
+  if (levels > 0 && isRecord(value) && !isNumber(value) && Object.keys(value).length > 0)
+    for (const [name, one] of Object.entries(value)) collect([...at, name], one, levels - 1, graph);
+  else if (hasLevels(value, CARRIED_LEVELS_MAX)) graph.entries.push({ at, value: JSON.stringify(value) });
+  else graph.deep.push(at);
+}
+
+/** The part of JSON that TypeScript has no types for yet: a number as it was written. */
+const NUMBERS = JSON as unknown as {
+  parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
+
+function parse(text: string): unknown {
+  return NUMBERS.parse(text, (_name, value, { source }) =>
+    typeof value === "number" && source !== undefined && source !== String(value) ? NUMBERS.rawJSON(source) : value,
+  );
+}
+
+function isNumber(value: unknown): boolean {
+  return NUMBERS.isRawJSON(value);
+}

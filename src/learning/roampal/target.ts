@@ -1,0 +1,109 @@
+/**
+ * Writes a data folder that Roampal opens, without Chroma. It is written beside its place and renamed into it: it is
+ * there whole, or not at all. Our vectors have another width than Roampal's: each memory gets the vector that Roampal
+ * itself gives a text without words, so that its search ranks by outcomes alone until it has embedded them again. Used
+ * by `palace outcome export`.
+ * Source: outcome-memory.md 2.1, 3.1, 4.2.
+ */
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { basename, dirname, join } from "node:path";
+import { faultPoint } from "../../base/fault.ts";
+import { makeFolder, syncPath } from "../../base/folders.ts";
+import type { Metadata } from "../../memory/port/drawer.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { CarriedEntry, CarriedMemory } from "../../protocol/outcome.ts";
+import { ROAMPAL } from "../../mempalace/driver/files/create.ts";
+import { PalaceWriter } from "../../mempalace/driver/files/palace-writer.ts";
+import { GraphTexts } from "./graphs.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
+
+/** Of paraphrase-multilingual-mpnet-base-v2. */
+const WIDTH = 768;
+
+export class RoampalDraft {
+  readonly #dir: string;
+  readonly #draft: string;
+  readonly #writers: ReadonlyMap<string, PalaceWriter>;
+  readonly #graphs = new GraphTexts();
+
+  /** Errors: CONFIG_USAGE for a folder that holds something, or cannot be made. */
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.#draft = `${dir}.export-${process.pid}`;
+    try {
+      assertFree(dir);
+      makeFolder(dirname(dir));
+      removeLeftovers(dirname(dir), `${basename(dir)}.export-`);
+      mkdirSync(this.#draft, { mode: 0o700 });
+      mkdirSync(join(this.#draft, CHROMA_FOLDER), { mode: 0o700 });
+    } catch (error) {
+      if (error instanceof PalaceError) throw error;
+      throw unusable(dir, `cannot be made: ${(error as Error).message}`);
+    }
+    const chroma = join(this.#draft, CHROMA_FOLDER);
+    this.#writers = new Map(
+      [...ROAMPAL_COLLECTIONS].map(([name, named]) => [name, new PalaceWriter(chroma, named, randomUUID(), ROAMPAL)]),
+    );
+    for (const writer of this.#writers.values()) writer.create();
+  }
+
+  /** Again with the same id, it is the later one. */
+  write(memories: readonly CarriedMemory[]): void {
+    for (const [name, writer] of this.#writers)
+      writer.upsert(
+        memories
+          .filter(({ collection }) => collection === name)
+          .map(({ id, text, metadata }) => {
+            return { id, text, metadata: metadata as Metadata, vector: new Float32Array(WIDTH) };
+          }),
+      );
+  }
+
+  /** The files are written in the end. */
+  writeGraphs(entries: readonly CarriedEntry[]): void {
+    this.#graphs.add(entries);
+  }
+
+  /** Errors: CONFIG_USAGE where somebody has put something there meanwhile. */
+  finish(): void {
+    this.#close();
+    this.#graphs.write(this.#draft);
+    syncPath(join(this.#draft, CHROMA_FOLDER));
+    syncPath(this.#draft);
+    faultPoint("outcome-export.before-rename");
+    try {
+      // rename(2) also replaces an empty folder, and refuses any other.
+      renameSync(this.#draft, this.#dir);
+    } catch (error) {
+      throw unusable(this.#dir, `cannot be put in place: ${(error as Error).message}`);
+    }
+    syncPath(dirname(this.#dir));
+  }
+
+  /** Leaves nothing of one that was not finished. */
+  drop(): void {
+    this.#close();
+    rmSync(this.#draft, { recursive: true, force: true });
+  }
+
+  #close(): void {
+    for (const writer of this.#writers.values()) writer.close();
+  }
+}
+
+function assertFree(dir: string): void {
+  const there = lstatSync(dir, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  if (!there.isDirectory()) throw unusable(dir, there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
+  if (readdirSync(dir).length > 0) throw unusable(dir, "is not empty");
+}
+
+function unusable(dir: string, why: string): PalaceError {
+  return new PalaceError(
+    "CONFIG_USAGE",
+    `${dir} ${why}`,
+    "name a folder that does not exist yet: palace outcome export DIR",
+  );
+}

@@ -1,0 +1,25 @@
+/** The thread that makes a backup; started for it and ended with it. */
+import { workerData } from "node:worker_threads";
+import { armFault } from "../../base/fault.ts";
+import { type Progress, Steps } from "../../base/steps.ts";
+import { serveThread } from "../../base/thread.ts";
+import { makeBackup, type MakeInput, type MakeReport } from "./make.ts";
+
+export type BackupThreadData = { fault: string | undefined };
+
+export type BackupMethods = {
+  make(input: MakeInput): Promise<MakeReport>;
+  progress(): Progress;
+  cancel(): void;
+};
+
+armFault((workerData as BackupThreadData).fault);
+
+await serveThread<BackupMethods>(() => {
+  const steps = new Steps();
+  return {
+    make: (input) => makeBackup(input, steps),
+    progress: () => steps.progress,
+    cancel: () => steps.cancel(),
+  };
+});

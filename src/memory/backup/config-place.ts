@@ -1,0 +1,19 @@
+/**
+ * Judges upstream's settings: paths of this machine do not belong to a memory, and paths from elsewhere are wrong here.
+ */
+import { readFileSync } from "node:fs";
+import { isRecord } from "../../base/is-record.ts";
+
+export const CONFIG = "config.json";
+/** The keys that choose the palace and its collection. */
+const PLACES = ["palace_path", "collection_name"];
+
+/** Returns true if that config.json is an object that names neither palace nor collection; false for any other file. */
+export function namesNoPlace(file: string): boolean {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isRecord(value) && !PLACES.some((key) => key in value);
+  } catch {
+    return false;
+  }
+}

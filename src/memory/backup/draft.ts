@@ -1,0 +1,78 @@
+/**
+ * Makes a folder to unpack into, with a lock in it that ends with its process. Any process that finds a folder whose lock
+ * is free removes it; a pid would mean nothing to another container that shares the folder.
+ */
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { tryFlock } from "../../base/libc.ts";
+
+export type Draft = {
+  folder: string;
+  /** Releases the lock; the folder stays. */
+  release: () => void;
+};
+
+const LOCK = "lock";
+
+/** `prefix` names the purpose. Errors: the file system's. */
+export function makeDraft(parent: string, prefix: string): Draft {
+  for (;;) {
+    const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const fd = lockIn(folder);
+    // Otherwise a clean-up removed the folder before it was locked: try another name.
+    if (fd !== undefined) return { folder, release: once(() => closeSync(fd)) };
+  }
+}
+
+/** Removes the folders whose lock is free. */
+export function removeDrafts(parent: string, prefix: string): void {
+  for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {
+    const folder = join(parent, name);
+    const fd = lockIn(folder, false);
+    if (fd === undefined) continue;
+    rmSync(folder, { recursive: true, force: true });
+    closeSync(fd);
+  }
+}
+
+export function isDraft(name: string): boolean {
+  return /^[0-9a-f]{8}$/.test(name);
+}
+
+/** Returns undefined when another process holds the lock. `otherwise` is the result on a file system without locks. */
+function lockIn(folder: string, otherwise = true): number | undefined {
+  let fd: number;
+  try {
+    fd = openSync(join(folder, LOCK), "a", 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  let isOurs = otherwise;
+  try {
+    isOurs = tryFlock(fd);
+  } catch {
+    // Without locks a used folder cannot be told from an abandoned one: ours is used, and none is removed.
+  }
+  if (isOurs) return fd;
+  closeSync(fd);
+  return undefined;
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
+  };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

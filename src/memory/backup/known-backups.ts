@@ -1,0 +1,86 @@
+/**
+ * Keeps `backups.json` beside the ledger: the backups that were made and where they went, so that `forget` can name those
+ * that still hold a drawer and the schedule knows its own; and the schedule's state, for `doctor`. It is a hint: a file may
+ * have been removed since. Written by the broker.
+ */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { scheduledNames } from "./name.ts";
+
+export type ListedBackup = {
+  /** Path of the backup; null if it was streamed, so that its place is unknown. */
+  file: string | null;
+  madeAtMs: number;
+  journalSeq: number;
+  bytes: number;
+  encrypted: boolean;
+  scheduled: boolean;
+};
+
+export type Schedule = {
+  dir: string;
+  hours: number;
+  keep: number;
+  /** The failure of the last scheduled backup; null once one has succeeded. */
+  failure: { atMs: number; message: string; hint: string } | null;
+};
+
+export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
+
+const NAME = "backups.json";
+/** Bounds the backups that nothing removes automatically. */
+const LISTED_MAX = 200;
+
+export function readList(home: string): BackupList {
+  try {
+    const value = JSON.parse(readFileSync(join(home, NAME), "utf8")) as unknown;
+    if (isRecord(value) && Array.isArray(value["backups"])) return value as BackupList;
+  } catch {
+    // The list is missing or invalid: the next backup begins a new one.
+  }
+  return { backups: [], schedule: null };
+}
+
+export function noteBackup(home: string, made: ListedBackup): void {
+  const { backups, schedule } = readList(home);
+  // A backup that replaces another takes its entry; streamed ones differ only by their time.
+  const others = backups.filter(({ file }) => file === null || (file !== made.file && !isGone(file)));
+  const asked = others.filter(({ scheduled }) => !scheduled);
+  const dropped = new Set(asked.slice(0, -LISTED_MAX));
+  write(home, { backups: [...others.filter((one) => !dropped.has(one)), made], schedule });
+}
+
+/** On an unmounted disk a missing file proves nothing. */
+function isGone(file: string): boolean {
+  return !existsSync(file) && existsSync(dirname(file));
+}
+
+export type OwnBackup = { file: string; madeAtMs: number };
+
+/**
+ * Lists the backups of this very palace in that folder, the oldest first: another machine's palace may have the same tag
+ * and share the folder. Empty files are skipped. `ahead` lists those whose names lie in the future, as after a clock was
+ * set back.
+ */
+export function ownBackups(
+  { home, tag }: { home: string; tag: string },
+  dir: string,
+  nowMs = Date.now(),
+): { made: OwnBackup[]; ahead: OwnBackup[] } {
+  const listed = new Set(readList(home).backups.map(({ file }) => file));
+  const own = scheduledNames(dir, tag)
+    .map(({ name, madeAtMs }) => ({ file: join(dir, name), madeAtMs }))
+    .filter(({ file }) => listed.has(file) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+  return { made: own.filter((one) => one.madeAtMs <= nowMs), ahead: own.filter((one) => one.madeAtMs > nowMs) };
+}
+
+export function noteSchedule(home: string, schedule: Schedule | null): void {
+  const list = readList(home);
+  if (JSON.stringify(list.schedule) !== JSON.stringify(schedule)) write(home, { ...list, schedule });
+}
+
+function write(home: string, list: BackupList): void {
+  writeFileAtomic(join(home, NAME), `${JSON.stringify(list, null, 2)}\n`);
+}

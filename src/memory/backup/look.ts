@@ -1,0 +1,182 @@
+/**
+ * Opens the databases of a backup, reads them through and counts their rows: when it is made, and each time it is verified.
+ */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { EVENTS, LEDGER } from "./contents.ts";
+import { type Counts, damaged } from "./manifest.ts";
+
+export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
+
+const LEDGER_COUNTS = {
+  drawers: "drawer",
+  vectors: "vector",
+  closets: "closet",
+  facts: "kg_triple",
+  links: "link",
+  sources: "source",
+  journal: "journal",
+} as const;
+const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
+
+/** Examines the files in a folder. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+export function lookInto(folder: string): Look {
+  const ledger = openWhole(join(folder, LEDGER));
+  try {
+    if (ledger.pragma("application_id", { simple: true }) !== APPLICATION_ID) throw damaged(`${LEDGER} is no ledger`);
+    const ledgerSchema = Number(ledger.pragma("user_version", { simple: true }));
+    if (ledgerSchema > SCHEMA_VERSION)
+      throw new PalaceError(
+        "PROTOCOL_VERSION_MISMATCH",
+        `the backup's ledger is of a newer palace-devbox (schema ${ledgerSchema}, this one knows ${SCHEMA_VERSION})`,
+        "update palace-devbox to the version that made it",
+      );
+    assertNoProgram(ledger, LEDGER, ownPrograms());
+    const seq = ledger.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'journal'").pluck().get() ?? 0;
+    return {
+      ledgerSchema,
+      journalSeq: seq,
+      counts: { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) },
+    };
+  } catch (error) {
+    throw asDamage(error, LEDGER);
+  } finally {
+    ledger.close();
+  }
+}
+
+/** Counts as lookInto does, without reading everything through. Errors: STORE_CORRUPT. */
+export function countIn(folder: string): Counts {
+  const ledger = openQuietly(join(folder, LEDGER));
+  try {
+    return { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS), openQuietly) };
+  } catch (error) {
+    throw asDamage(error, LEDGER);
+  } finally {
+    ledger.close();
+  }
+}
+
+/** Reads a file of agents' events through. Errors: STORE_CORRUPT; SQLite's when the file cannot be opened. */
+export function assertEvents(file: string): void {
+  // Opening a pipe would wait for a writer.
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    if (isFile) return void countEvents(file);
+  } catch (error) {
+    const code = String(((error as Error).cause as { code?: unknown } | undefined)?.code ?? "SQLITE_CORRUPT");
+    if (!/^SQLITE_(?:CORRUPT|NOTADB|FORMAT)/.test(code)) throw (error as Error).cause;
+  }
+  throw new PalaceError(
+    "STORE_CORRUPT",
+    isFile ? "the file of the agents' events is damaged" : "it is no file",
+    "palace backup restore FILE puts a backup in its place; to begin with no events, stop the broker and move the file away",
+  );
+}
+
+function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "artifacts"> {
+  if (!existsSync(file)) return { events: 0, artifacts: 0 };
+  const events = open(file);
+  try {
+    assertNoProgram(events, EVENTS, new Set());
+    return countAll(events, EVENT_COUNTS);
+  } catch (error) {
+    throw asDamage(error, EVENTS);
+  } finally {
+    events.close();
+  }
+}
+
+/** Counts a palace's drawers and writes without reading it through; undefined without a readable palace. */
+export function glance(ledgerFile: string): { drawers: number; journalSeq: number } | undefined {
+  if (!existsSync(ledgerFile)) return undefined;
+  try {
+    const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
+    try {
+      const number = (sql: string): number => ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+      return {
+        drawers: number("SELECT count(*) FROM drawer"),
+        journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
+      };
+    } finally {
+      ledger.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file from elsewhere must run no code of its own here. */
+function openQuietly(file: string): Database.Database {
+  const database = new Database(file, { readonly: true, fileMustExist: true });
+  database.pragma("trusted_schema = OFF");
+  database.pragma("cell_size_check = ON");
+  return database;
+}
+
+/** Opens a database and reads it through once. */
+function openWhole(file: string): Database.Database {
+  let database: Database.Database | undefined;
+  try {
+    database = openQuietly(file);
+    const found = String(database.pragma("quick_check(1)", { simple: true }));
+    if (found !== "ok") throw damaged(`${file}: ${found}`);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw asDamage(error, file);
+  }
+}
+
+/**
+ * A trigger runs whenever its table is written: one that our own ledgers lack was put there by others. Errors:
+ * STORE_CORRUPT.
+ */
+function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
+  const foreign = programsOf(database).find(({ sql }) => !allowed.has(sql));
+  if (foreign !== undefined) throw damaged(`${file} has a ${foreign.type} of its own, ${foreign.name}`);
+}
+
+type Program = { type: string; name: string; sql: string };
+
+function programsOf(database: Database.Database): Program[] {
+  return database
+    .prepare<[], Program>("SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+    .all()
+    .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
+}
+
+/** Returns the triggers of a fresh ledger; a ledger of any version has the same ones once this version has opened it. */
+function ownPrograms(): ReadonlySet<string> {
+  const fresh = new Database(":memory:");
+  try {
+    fresh.exec(SCHEMA);
+    return new Set(programsOf(fresh).map(({ sql }) => sql));
+  } finally {
+    fresh.close();
+  }
+}
+
+/** A table that an older ledger lacks counts as empty. */
+function countAll<K extends string>(
+  database: Database.Database,
+  tables: Readonly<Record<K, string>>,
+): Record<K, number> {
+  const known = new Set(
+    database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all(),
+  );
+  const count = (table: string): number =>
+    known.has(table) ? (database.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0) : 0;
+  return Object.fromEntries(Object.entries<string>(tables).map(([key, table]) => [key, count(table)])) as Record<
+    K,
+    number
+  >;
+}
+
+function asDamage(error: unknown, file: string): unknown {
+  const code = String((error as { code?: unknown }).code ?? "");
+  return code.startsWith("SQLITE_") ? damaged(`${file}: ${(error as Error).message}`, error) : error;
+}

@@ -1,0 +1,113 @@
+/**
+ * The description of a backup: `manifest.json`, its first entry. It is read with suspicion, because the file may come from
+ * anywhere.
+ */
+import { isRecord } from "../../base/is-record.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { LEDGER, NAMES } from "./contents.ts";
+
+export const MANIFEST = "manifest.json";
+/** The last entry: the SHA-256 of every byte before it. */
+export const SEAL = "seal.sha256";
+
+export const MANIFEST_MAX_BYTES = 64 * 1024;
+const SCHEMA = 1;
+/** The latest date that ECMAScript can express. */
+const TIME_MAX_MS = 8.64e15;
+
+export type BackedUpFile = { name: string; size: number; sha256: string };
+
+export type Counts = {
+  drawers: number;
+  vectors: number;
+  closets: number;
+  facts: number;
+  links: number;
+  sources: number;
+  journal: number;
+  events: number;
+  artifacts: number;
+};
+
+/** `why` is one sentence that names the cause. */
+export type UnreadFile = { name: string; why: string };
+
+export type Manifest = {
+  kind: "palace-devbox backup";
+  schema: number;
+  /** Version of the program that made it. */
+  version: string;
+  madeAtMs: number;
+  ledgerSchema: number;
+  /** Number of the journal row of the last write in it. */
+  journalSeq: number;
+  counts: Counts;
+  /** Collections of the public palace that the ledger cannot rebuild, and that a backup leaves out. */
+  leftOut: string[];
+  /** Files beside the ledger that could not be read and are not in the backup; absent in backups of older versions. */
+  unreadable?: UnreadFile[];
+  files: BackedUpFile[];
+};
+
+export type ManifestBody = Omit<Manifest, "kind" | "schema">;
+
+export function formatManifest(body: ManifestBody): Buffer {
+  const manifest: Manifest = { kind: "palace-devbox backup", schema: SCHEMA, ...body };
+  return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
+export function parseManifest(bytes: Buffer): Manifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch (cause) {
+    throw damaged("its manifest is no JSON", cause);
+  }
+  if (!isRecord(value) || value["kind"] !== "palace-devbox backup") throw damaged("it is no backup of ours");
+  if (typeof value["schema"] === "number" && value["schema"] > SCHEMA)
+    throw new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `the backup was made by a newer palace-devbox (${String(value["version"]).slice(0, 40)})`,
+      "update palace-devbox to the version that made it",
+    );
+  if (!isManifest(value)) throw damaged("its manifest lacks something");
+  return value;
+}
+
+export function damaged(why: string, cause?: unknown): PalaceError {
+  return new PalaceError(
+    "STORE_CORRUPT",
+    `the backup cannot be used: ${why}`,
+    "take another one: palace backup verify FILE",
+    {
+      cause,
+    },
+  );
+}
+
+function isManifest(value: Record<string, unknown>): value is Record<string, unknown> & Manifest {
+  const { version, madeAtMs, ledgerSchema, journalSeq, counts, leftOut, unreadable = [], files } = value;
+  if (typeof version !== "string" || ![madeAtMs, ledgerSchema, journalSeq].every(isCount)) return false;
+  if ((madeAtMs as number) > TIME_MAX_MS) return false;
+  if (!isRecord(counts) || !Object.values(counts).every(isCount)) return false;
+  if (!Array.isArray(leftOut) || !leftOut.every((name) => typeof name === "string")) return false;
+  if (!Array.isArray(unreadable) || !unreadable.every(isUnreadFile)) return false;
+  if (!Array.isArray(files) || files.length === 0 || !files.every(isFile)) return false;
+  const names = files.map(({ name }) => name);
+  return new Set(names).size === names.length && names[0] === LEDGER;
+}
+
+function isUnreadFile(value: unknown): value is UnreadFile {
+  return isRecord(value) && typeof value["name"] === "string" && typeof value["why"] === "string";
+}
+
+function isFile(value: unknown): value is BackedUpFile {
+  if (!isRecord(value)) return false;
+  const { name, size, sha256 } = value;
+  return typeof name === "string" && NAMES.has(name) && isCount(size) && /^[0-9a-f]{64}$/.test(String(sha256));
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,35 @@
+/**
+ * Moves a file or folder, within a disk or to another; the source is removed only when the whole copy exists and is synced.
+ */
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { syncPath } from "../../base/folders.ts";
+
+/** `rename` is the system's. Errors: the file system's; `from` is then unchanged. */
+export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  try {
+    rename(from, to);
+  } catch (error) {
+    // A folder below the home may be on another disk, and a container cannot rename a folder of an image's layer.
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    const part = `${to}.part`;
+    rmSync(part, { recursive: true, force: true });
+    cpSync(from, part, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+    syncAll(part);
+    renameSync(part, to);
+    sync(dirname(to));
+    rmSync(from, { recursive: true, force: true });
+  }
+}
+
+/** Syncs a folder's entries. A missing folder has none. */
+export function sync(path: string): void {
+  if (existsSync(path)) syncPath(path);
+}
+
+function syncAll(path: string): void {
+  const there = lstatSync(path);
+  if (there.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
+  if (there.isDirectory() || there.isFile()) sync(path);
+}

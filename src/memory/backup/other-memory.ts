@@ -1,0 +1,216 @@
+/**
+ * Opens another memory to be read: a backup, a palace's home, or the files of MemPalace. Everything is read from a private copy, so the other
+ * memory stays as it is to the byte, and a broker may go on writing there. The copy is one moment of it.
+ */
+import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { EVENTS, LEDGER } from "./contents.ts";
+import { type Draft, makeDraft, removeDrafts } from "./draft.ts";
+import { lookInto } from "./look.ts";
+import type { Counts } from "./manifest.ts";
+import { unpackVerified, type VerifyOptions } from "./verify.ts";
+
+export type OtherMemory = {
+  kind: "backup" | "home" | "mempalace";
+  ledger: LedgerDatabase;
+  counts: Counts;
+  /** Removes the copy. */
+  close: () => void;
+};
+
+export type OpenOptions = Omit<VerifyOptions, "folder"> & {
+  /** Folder for the copy. */
+  cacheDir: string;
+  /** Files by which the running memory is recognised, if it is on this machine. */
+  ownFiles: readonly string[];
+  /** Makes a ledger of a copy of MemPalace's files in the folder. */
+  makeLedger: (folder: string, ledgerFile: string) => void;
+};
+
+const PREFIX = "import-";
+const COPY_TRIES = 3;
+const BUSY_TIMEOUT_MS = 5_000;
+/** A ledger, and SQLite's log beside one that is not closed. */
+const PARTS = ["", "-wal", "-journal"];
+const CHROMA = "chroma.sqlite3";
+/** MemPalace keeps them beside its palace's folder, and an export has them in it. */
+const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
+
+/**
+ * Errors: CONFIG_USAGE for something else and for the running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE,
+ * PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. Nothing is left behind then.
+ */
+export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined) throw unusable(path, "is not there");
+  const home = there.isDirectory() ? homeOf(path) : undefined;
+  const palace = there.isDirectory() && home === undefined ? palaceOf(path) : undefined;
+  const main = home === undefined ? palace && join(palace, CHROMA) : join(home, LEDGER);
+  if (there.isDirectory() && main === undefined)
+    throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
+  if (main !== undefined && options.ownFiles.some((own) => isSame(main, own)))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${path} is the running memory itself`,
+      "name another memory: palace import FILE|DIR",
+    );
+  removeDrafts(options.cacheDir, PREFIX);
+  const draft = makeDraft(options.cacheDir, PREFIX);
+  try {
+    if (home !== undefined) copyHome(home, draft.folder);
+    else if (palace === undefined) await unpackVerified(path, { ...options, folder: draft.folder });
+    else {
+      copyPalace(palace, draft.folder);
+      options.makeLedger(draft.folder, join(draft.folder, LEDGER));
+    }
+    return openCopy(home !== undefined ? "home" : palace === undefined ? "backup" : "mempalace", draft);
+  } catch (error) {
+    drop(draft);
+    throw main === undefined ? error : ofHome(error, path, draft.folder);
+  }
+}
+
+/** The checks name the copy and call it a backup; the user knows the home. */
+function ofHome(error: unknown, home: string, copy: string): unknown {
+  if (!(error instanceof PalaceError)) return error;
+  const { code, message, hint, cause } = error;
+  const why = message.replaceAll(copy, home).replace(/^the backup cannot be used: /, "");
+  if (code === "STORE_CORRUPT")
+    return new PalaceError(
+      code,
+      `${home} cannot be imported: ${why}; nothing was changed`,
+      "import a backup of it: palace import FILE",
+      { cause },
+    );
+  const said = why.replace("the backup's ledger", `the ledger in ${home}`);
+  return new PalaceError(code, said.includes(home) ? said : `${home}: ${said}`, hint, { cause });
+}
+
+function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
+  const file = join(draft.folder, LEDGER);
+  const { counts } = lookInto(draft.folder);
+  // An older ledger gets today's tables, in the copy alone.
+  openForWriting(file).close();
+  const ledger = openForReading(file);
+  return {
+    kind,
+    ledger,
+    counts,
+    close: () => {
+      ledger.close();
+      drop(draft);
+    },
+  };
+}
+
+function drop({ folder, release }: Draft): void {
+  rmSync(folder, { recursive: true, force: true });
+  release();
+}
+
+/** A home may be named itself, or by the folder of MemPalace's files in it. */
+function homeOf(path: string): string | undefined {
+  return [path, dirname(path)].find(
+    (folder, at) => existsSync(join(folder, LEDGER)) && (at === 0 || existsSync(join(path, CHROMA))),
+  );
+}
+
+/** The folder with MemPalace's own files; a home has them in `palace`. */
+function palaceOf(path: string): string | undefined {
+  return [path, join(path, "palace")].find((folder) => existsSync(join(folder, CHROMA)));
+}
+
+function copyPalace(palace: string, folder: string): void {
+  copyDatabase(join(palace, CHROMA), join(folder, CHROMA));
+  const places = basename(palace) === "palace" ? [palace, dirname(palace)] : [palace];
+  const find = (name: string): string | undefined =>
+    places.map((place) => join(place, name)).find((file) => existsSync(file));
+  for (const name of BESIDE.databases) {
+    const file = find(name);
+    if (file !== undefined) copyDatabase(file, join(folder, name));
+  }
+  for (const name of BESIDE.others) {
+    const file = find(name);
+    if (file !== undefined) copyRegular(file, join(folder, name));
+  }
+}
+
+function isSame(file: string, own: string): boolean {
+  return existsSync(own) && realpathSync(file) === realpathSync(own);
+}
+
+function copyHome(home: string, folder: string): void {
+  copyDatabase(join(home, LEDGER), join(folder, LEDGER));
+  const events = [join(home, "palace", EVENTS), join(home, EVENTS)].find((file) => existsSync(file));
+  if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
+}
+
+/**
+ * Copies the bytes while nobody writes them. A file that keeps changing is copied by SQLite, which waits for its writer.
+ */
+function copyDatabase(file: string, copy: string): void {
+  for (let tries = 0; tries < COPY_TRIES; tries++) {
+    const before = stateOf(file);
+    for (const part of PARTS) {
+      rmSync(`${copy}${part}`, { force: true });
+      if (existsSync(`${file}${part}`)) copyRegular(`${file}${part}`, `${copy}${part}`);
+    }
+    if (stateOf(file) === before) return closeCopy(file, copy);
+  }
+  for (const part of PARTS) rmSync(`${copy}${part}`, { force: true });
+  try {
+    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      database.prepare("VACUUM INTO ?").run(copy);
+    } finally {
+      database.close();
+    }
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${file} is being written and cannot be read; nothing was changed`,
+      "stop its broker (palace stop), or take a backup there and import that: palace backup",
+      { cause },
+    );
+  }
+}
+
+/** Copies a file. Copying a pipe would wait for a writer for ever. Errors: CONFIG_USAGE if it is not a regular file. */
+function copyRegular(file: string, copy: string): void {
+  const stat = statSync(file);
+  if (stat.isDirectory()) throw unusable(file, "is a folder, and should be a file");
+  if (!stat.isFile()) throw unusable(file, "is a pipe, a socket or a device");
+  copyFileSync(file, copy);
+}
+
+/** Takes the log into the copy, so that it is one file that can be read through. */
+function closeCopy(file: string, copy: string): void {
+  try {
+    const database = new Database(copy, { fileMustExist: true });
+    try {
+      database.pragma("journal_mode = DELETE");
+    } finally {
+      database.close();
+    }
+  } catch (cause) {
+    throw new PalaceError("STORE_CORRUPT", `${file} is damaged`, "", { cause });
+  }
+}
+
+function stateOf(file: string): string {
+  return PARTS.map((part) => {
+    const stat = statSync(`${file}${part}`, { throwIfNoEntry: false, bigint: true });
+    return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs}`;
+  }).join();
+}
+
+function unusable(path: string, why: string): PalaceError {
+  return new PalaceError(
+    "CONFIG_USAGE",
+    `${path} ${why}`,
+    "name a backup (palace backup makes one), an export or a palace's home: palace import FILE|DIR",
+  );
+}

@@ -1,0 +1,116 @@
+/** Reads another memory's rows as `palace import` sends them, page by page. */
+import type { LedgerDatabase } from "../ledger/open.ts";
+import { bodySql } from "../ledger/schema/graph-schema.ts";
+import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
+import { PARENT, SLICE_ORDER } from "../ledger/schema/parent-schema.ts";
+import { STANDING_BODY } from "../ledger/schema/standing-schema.ts";
+import type { ImportedRow, ImportItems, ImportKind } from "../../protocol/import.ts";
+
+const PAGE_ROWS = 200;
+
+type Stored = { row: number; id: string; text: string; metadata: string };
+
+/** Yields each item once, in the order in which it was filed there. */
+export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
+  drawer: drawers,
+  closet: closets,
+  source: sources,
+  entity: (ledger) => bodies(ledger, GRAPH.entity),
+  triple: (ledger) => bodies(ledger, GRAPH.triple),
+  tunnel: (ledger) => bodies(ledger, GRAPH.tunnel),
+  hallway: (ledger) => bodies(ledger, GRAPH.hallway),
+  standing: (ledger) => named(ledger, `id, ${STANDING_BODY} AS body FROM standing`),
+  carried: (ledger) => named(ledger, "id, value AS body FROM carried_graph"),
+  journal,
+};
+
+const GRAPH = {
+  entity: `${bodySql("entity")} AS body FROM kg_entity WHERE`,
+  triple: `${bodySql("triple")} AS body FROM kg_triple WHERE`,
+  tunnel: "record AS body FROM link WHERE kind = 'tunnel' AND",
+  hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
+};
+
+/** The slices of a long drawer come together, with the first of them. */
+function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
+  const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
+  for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
+    const { row, id, parent } = drawer;
+    if (parent === null) {
+      yield { id, rows: [toRow(drawer)] };
+      continue;
+    }
+    const rows = slices.all(parent);
+    if (rows.every((one) => one.row >= row)) yield { id: parent, rows: rows.map(toRow) };
+  }
+}
+
+function* closets(ledger: LedgerDatabase): Generator<ImportItems["closet"]> {
+  const ofSource = ledger.prepare<[string], Stored>(
+    "SELECT * FROM closet WHERE source_file = ? AND source_file <> '' ORDER BY row",
+  );
+  for (const closet of pages<Stored & { source_file: string }>(ledger, "* FROM closet WHERE")) {
+    const { row, source_file: sourceFile } = closet;
+    const rows = sourceFile === "" ? [closet] : ofSource.all(sourceFile);
+    if (rows[0]?.row === row) yield { sourceFile, closets: rows.map(toRow) };
+  }
+}
+
+function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
+  const columns = "row, source_file AS sourceFile, wing, mtime, sha256, drawers";
+  for (const { row: _row, ...source } of pages<ImportItems["source"] & { row: number }>(
+    ledger,
+    `${columns} FROM source WHERE sha256 <> '' AND`,
+  ))
+    yield source;
+}
+
+/** Rows that came from elsewhere keep the name of the memory that they are from. */
+function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
+  yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
+  // Rows of imports stay away: each import writes new ones, and two memories that import each other would never be finished.
+  const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
+  yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
+}
+
+function* bodies(ledger: LedgerDatabase, from: string, name = "row, id"): Generator<{ id: string; body: string }> {
+  for (const { id, body } of pages<{ row: number; id: string; body: string }>(ledger, `${name}, ${from}`))
+    yield { id, body };
+}
+
+/** Rows of a table without row numbers, in the order of their ids. */
+function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
+  const statement = ledger.prepare<[string, number], { id: string; body: string }>(
+    `SELECT ${from} WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  for (let after = ""; ;) {
+    const page = statement.all(after, PAGE_ROWS);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+/** `from` ends where the condition on the row follows. */
+function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
+  const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
+  for (let after = 0; ;) {
+    const page = statement.all(after, PAGE_ROWS);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.row;
+  }
+}
+
+/** The metadata becomes null if it cannot be parsed. `isFlat` then refuses it like every other odd value. */
+function toRow({ id, text, metadata }: Stored): ImportedRow {
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(metadata);
+  } catch {
+    // One odd row must not end the import of all the others.
+  }
+  return { id, text, metadata: parsed as ImportedRow["metadata"] };
+}

@@ -1,0 +1,99 @@
+/**
+ * Prepares a backup to take a palace's place, and describes the palace that is there now. Does not touch the palace.
+ */
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { openForWriting } from "../ledger/open.ts";
+import { CLOSETS, DRAWERS } from "../ledger/outbox-kinds.ts";
+import { OutboxList } from "../ledger/write/outbox-list.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { type Draft, makeDraft } from "./draft.ts";
+import { countIn } from "./look.ts";
+import { LEDGER, TOKENS } from "./contents.ts";
+import { damaged, type Manifest } from "./manifest.ts";
+import { sync } from "./move.ts";
+import { CONFIG, namesNoPlace } from "./config-place.ts";
+import { pendingRestore, STAGED } from "./swap.ts";
+import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
+
+export type Staged = Verified & Draft;
+
+/** The marks of the old public palace: after a restore the new one does not stand there. */
+const PUBLIC_MARKS = ["driver_target", "closet_target", "palace_seen"];
+
+/** Stages the backup in a folder of the home. Errors: as unpackVerified. */
+export async function stageBackup(file: string, home: string, options: Omit<VerifyOptions, "folder">): Promise<Staged> {
+  const draft = makeDraft(home, STAGED);
+  try {
+    const verified = await unpackVerified(file, { ...options, folder: draft.folder });
+    faultPoint("restore.after-unpack");
+    return { ...verified, ...draft };
+  } catch (error) {
+    rmSync(draft.folder, { recursive: true, force: true });
+    draft.release();
+    throw error;
+  }
+}
+
+/**
+ * Lists every row for the outbox, because a new public palace is begun. Afterwards the staged files are on disk. Errors:
+ * STORE_*.
+ */
+export function listAllAgain(folder: string): void {
+  const file = join(folder, LEDGER);
+  // Opening a missing file for writing would make an empty one.
+  if (!existsSync(file)) throw damaged(`${file}, which was unpacked, is gone`);
+  const ledger = openForWriting(file);
+  try {
+    ledger.transaction(() => {
+      const forget = ledger.prepare("DELETE FROM meta WHERE key = ?");
+      for (const key of PUBLIC_MARKS) forget.run(key);
+      for (const listed of [DRAWERS, CLOSETS]) {
+        ledger.exec(`DELETE FROM ${listed.table}`);
+        new OutboxList(ledger, listed, (work) => work()).resend("all");
+      }
+    })();
+    ledger.pragma("wal_checkpoint(TRUNCATE)");
+  } finally {
+    ledger.close();
+  }
+  for (const name of readdirSync(folder)) sync(join(folder, name));
+  sync(folder);
+  sync(dirname(folder));
+  faultPoint("restore.after-list");
+}
+
+/**
+ * Checks that the files about to take a palace's place are exactly those that the verified backup held. Errors:
+ * STORE_CORRUPT.
+ */
+export function assertStaged(folder: string, { files, counts }: Manifest): void {
+  const gone = files.find(({ name }) => !existsSync(join(folder, name)));
+  if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
+  const found = countIn(folder);
+  const other = Object.keys(found).find(
+    (name) => found[name as keyof typeof found] !== counts[name as keyof typeof counts],
+  );
+  if (other !== undefined) throw damaged(`what was unpacked has other ${other} than it had`);
+}
+
+/** Lists the files that may be restored: an archive must not decide who may connect, or which palace is opened. */
+export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
+  return manifest.files
+    .map(({ name }) => name)
+    .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
+}
+
+/**
+ * Removes the staged folder unless a pending list names it: then it is the palace, and the process that finishes the list
+ * removes it.
+ */
+export function leaveStaged(home: string, { folder, release }: Draft): void {
+  try {
+    if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // An unreadable list may name the folder.
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Encrypts an archive with a passphrase, in the age format, which the `age` command reads and writes too. Loaded only when
+ * a passphrase is used.
+ */
+import { ReadableStream } from "node:stream/web";
+import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "./manifest.ts";
+
+export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
+
+type Pieces = AsyncIterable<Uint8Array>;
+
+/**
+ * age's own default: about a second and 256 MiB for each backup that is made or read, and for each guess of an attacker.
+ */
+const WORK_FACTOR = 18;
+
+export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
+  const { Encrypter } = await import("age-encryption");
+  const encrypter = new Encrypter();
+  encrypter.setPassphrase(passphrase);
+  encrypter.setScryptWorkFactor(workFactor);
+  return (await encrypter.encrypt(streamOf(pieces))) as unknown as Pieces;
+}
+
+/**
+ * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted one.
+ * Errors: STORE_CORRUPT for a wrong passphrase and for a damaged file, which cannot always be told apart; CONFIG_USAGE
+ * without a passphrase.
+ */
+export async function decrypted(
+  pieces: Pieces,
+  passphrase: () => Promise<string | undefined>,
+): Promise<{ pieces: Pieces; isEncrypted: boolean }> {
+  const { head, all } = await peek(pieces, AGE_MAGIC.length);
+  if (!head.equals(AGE_MAGIC)) return { pieces: all, isEncrypted: false };
+  const secret = await passphrase();
+  if (secret === undefined)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the backup is encrypted and there is no passphrase",
+      "add --passphrase-file FILE",
+    );
+  const { Decrypter } = await import("age-encryption");
+  const decrypter = new Decrypter();
+  decrypter.addPassphrase(secret);
+  try {
+    const opened = (await decrypter.decrypt(streamOf(all))) as unknown as Pieces;
+    return { pieces: translated(opened), isEncrypted: true };
+  } catch (cause) {
+    throw damaged("the passphrase is not its own, or its first bytes are damaged", cause);
+  }
+}
+
+async function* translated(pieces: Pieces): Pieces {
+  try {
+    yield* pieces;
+  } catch (cause) {
+    throw cause instanceof PalaceError ? cause : damaged("its encrypted bytes are damaged or cut short", cause);
+  }
+}
+
+function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
+  // age accepts only plain arrays.
+  return ReadableStream.from(plain(pieces)) as unknown as globalThis.ReadableStream<Uint8Array>;
+}
+
+async function* plain(pieces: Pieces): Pieces {
+  for await (const piece of pieces) yield new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
+}
+
+async function peek(pieces: Pieces, length: number): Promise<{ head: Buffer; all: Pieces }> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < length) {
+    const next = await iterator.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  async function* all(): Pieces {
+    try {
+      yield head;
+      for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { head: head.subarray(0, length), all: all() };
+}

@@ -1,0 +1,142 @@
+/**
+ * Copies what cannot be rebuilt, as of one moment, while agents keep writing: the ledger without its free pages, the
+ * agents' events, and the files beside them. Everything else, above all the public palace, is rebuilt from the ledger by
+ * the broker that opens it. Runs on the backup's thread.
+ */
+import { createHash } from "node:crypto";
+import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../base/fault.ts";
+import type { Steps } from "../../base/steps.ts";
+import { VERSION } from "../../base/version.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { assertEvents, lookInto } from "./look.ts";
+import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
+import { type BackedUpFile, type ManifestBody, type UnreadFile } from "./manifest.ts";
+import { CONFIG, namesNoPlace } from "./config-place.ts";
+
+export type SnapshotSource = {
+  home: string;
+  ledgerFile: string;
+  palaceDir: string;
+  /** Upstream's home; its settings belong to the palace when both are one folder. */
+  settingsDir: string;
+  /** The collections of drawers and closets, which are rebuilt from the ledger. */
+  collections: readonly string[];
+};
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** Copies a whole file in one step: a step-wise copy starts again after each write, perhaps for ever. */
+const ALL_PAGES = 2 ** 30;
+
+/**
+ * Fills an empty folder. A file beside the ledger that cannot be read is named and left out. Errors: STORE_CORRUPT for the
+ * ledger, SQLite's, the file system's, BROKER_CANCELLED.
+ */
+export async function takeSnapshot(source: SnapshotSource, folder: string, steps: Steps): Promise<ManifestBody> {
+  const madeAtMs = Date.now();
+  await steps.step("copying the ledger", 0, 0);
+  copyLedger(source.ledgerFile, join(folder, LEDGER));
+  faultPoint("backup.after-ledger");
+  await steps.step("copying the agents' events", 0, 0);
+  const unreadable: UnreadFile[] = [];
+  /** A full disk stops the backup; a file that is damaged or closed to this user does not. */
+  const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
+    const [from, to] = [join(home, name), join(folder, name)];
+    if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
+    try {
+      // Opening a pipe would wait for a writer.
+      if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is no file", "");
+      await copy(from, to);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      rmSync(to, { force: true });
+      unreadable.push({ name, why: `${from}: ${(error as Error).message}` });
+    }
+  };
+  await part(source.palaceDir, EVENTS, copyEvents);
+  await part(source.home, TOKENS, copyFileSync);
+  if (source.settingsDir === source.home)
+    for (const name of SETTINGS_FILES) await part(source.home, name, copySettings);
+  await steps.step("reading the copy through", 0, 0);
+  const look = lookInto(folder);
+  const names = [LEDGER, EVENTS, TOKENS, ...SETTINGS_FILES].filter((name) => existsSync(join(folder, name)));
+  const files: BackedUpFile[] = [];
+  for (const name of names) files.push(await describe(folder, name));
+  faultPoint("backup.after-snapshot");
+  return { version: VERSION, madeAtMs, ...look, leftOut: otherCollections(source), unreadable, files };
+}
+
+/** A single statement reads one moment of the ledger, and writers do not wait for it. */
+function copyLedger(file: string, copy: string): void {
+  const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    ledger.prepare("VACUUM INTO ?").run(copy);
+  } finally {
+    ledger.close();
+  }
+}
+
+/**
+ * The copy keeps our keys, so that an event that is sent again after a restore is recognised, and the row numbers, which a
+ * vacuum would change.
+ */
+async function copyEvents(file: string, copy: string): Promise<void> {
+  const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    await events.backup(copy, { progress: () => ALL_PAGES });
+  } finally {
+    events.close();
+  }
+  assertEvents(copy);
+  const written = new Database(copy);
+  try {
+    // This mode leaves a single file.
+    written.pragma("journal_mode = DELETE");
+  } finally {
+    written.close();
+  }
+}
+
+const UNREADABLE =
+  /^(?:STORE_CORRUPT|SQLITE_(?:CORRUPT|NOTADB|FORMAT|CANTOPEN|PERM|IOERR_READ)|E(?:ACCES|PERM|IO|ISDIR|LOOP|NOENT))/;
+
+function isUnreadable(error: unknown): boolean {
+  return UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""));
+}
+
+/** Settings that name a palace tell where this machine keeps it, and nothing about its content. */
+function copySettings(from: string, to: string): void {
+  if (basename(from) !== CONFIG || namesNoPlace(from)) copyFileSync(from, to);
+}
+
+async function describe(folder: string, name: string): Promise<BackedUpFile> {
+  const sum = createHash("sha256");
+  let size = 0;
+  for await (const piece of createReadStream(join(folder, name))) {
+    sum.update(piece as Buffer);
+    size += (piece as Buffer).length;
+  }
+  return { name, size, sha256: sum.digest("hex") };
+}
+
+/**
+ * Lists collections that older versions of MemPalace have left in its palace. A backup ignores a palace that cannot be
+ * read.
+ */
+function otherCollections({ palaceDir, collections }: SnapshotSource): string[] {
+  const file = join(palaceDir, "chroma.sqlite3");
+  if (!existsSync(file)) return [];
+  try {
+    const palace = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      const names = palace.prepare<[], string>("SELECT name FROM collections").pluck().all();
+      return names.filter((name) => !collections.includes(name));
+    } finally {
+      palace.close();
+    }
+  } catch {
+    return [];
+  }
+}

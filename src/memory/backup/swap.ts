@@ -1,0 +1,174 @@
+/**
+ * Puts a verified backup in the place of a palace: each old file is moved aside and each staged one takes its name, by
+ * renames in the order of a list that is written before the first of them. After a kill at any point, either the old palace
+ * is there (no list yet) or the next holder of the palace's lock finishes the list: another `palace backup restore`, or the next
+ * broker before it opens anything. The list holds names alone; the folders come from the configuration, so that a palace
+ * that was moved meanwhile is finished in its new place.
+ */
+import { lstatSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { RESTORE_MARKER } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { isDraft, removeDrafts } from "./draft.ts";
+import { LEDGER } from "./contents.ts";
+import { move, sync } from "./move.ts";
+import { type Entry, folderOf, isOwn, ownEntries, type SwapPaths, targetOf } from "./palace-files.ts";
+
+export type PendingRestore = {
+  schema: 2;
+  /** The backup, as the user named it. */
+  file: string;
+  /** Name of the staged folder in the home. */
+  staged: string;
+  /** The old state is kept in before-restore-STAMP, beside its old place. */
+  stamp: string;
+  /** Entries that move out, before those of `come` move in. */
+  out: Entry[];
+  come: string[];
+};
+
+type Move = { from: string; to: string };
+
+export const STAGED = ".restore-";
+
+/** `isElsewhere` says that a server holds the public palace. */
+export function planSwap(
+  paths: SwapPaths,
+  from: { file: string; staged: string; names: readonly string[] },
+  isElsewhere: boolean,
+): PendingRestore {
+  const isFree = (name: string): boolean => {
+    const target = targetOf(paths, name);
+    return target !== undefined && !isThere(target);
+  };
+  const out = ownEntries(paths, isElsewhere);
+  const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
+  // Existing doors and settings stay: a token that was revoked since must not come back.
+  const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
+  return {
+    ...{ schema: 2, file: from.file, staged: basename(from.staged) },
+    stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
+    out,
+    // The ledger moves last: once it is in place, everything is.
+    come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
+  };
+}
+
+/** Lists the folders that keep the old state. */
+export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): string[] {
+  return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
+}
+
+/**
+ * Writes the list and carries it out. From the list's first byte on, the new palace is the one that will be there. The
+ * caller has the palace's lock. Errors: as finishRestore.
+ */
+export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
+  assertThere(movesOf(paths, pending));
+  faultPoint("restore.before-marker");
+  writeFileAtomic(join(paths.home, RESTORE_MARKER), `${JSON.stringify(pending)}\n`);
+  faultPoint("restore.after-marker");
+  finishRestore(paths);
+}
+
+/** Errors: STORE_CORRUPT for an invalid list. */
+export function pendingRestore(home: string): PendingRestore | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(join(home, RESTORE_MARKER), "utf8"));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    if (error instanceof SyntaxError) throw refused("is no list of ours", error);
+    throw error;
+  }
+  if (!isPending(value)) throw refused("is no list of ours");
+  return value;
+}
+
+/**
+ * Finishes a restore that was begun; does nothing if there is none. The caller has the palace's lock. Errors:
+ * STORE_CORRUPT, before anything is moved; the file system's, after which it may be called again.
+ */
+export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
+  const { home } = paths;
+  const pending = pendingRestore(home);
+  if (pending !== undefined) {
+    const moves = movesOf(paths, pending);
+    assertThere(moves);
+    for (const { from, to } of moves) {
+      // The name was free when the list was made, so a file there has already been moved.
+      if (!isThere(to)) move(from, to);
+      faultPoint("restore.after-move");
+    }
+    // A name is on the disk in its new folder before its old folder forgets it.
+    const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
+    for (const folder of new Set(folders)) sync(folder);
+    faultPoint("restore.before-end");
+    rmSync(join(home, RESTORE_MARKER));
+    sync(home);
+    faultPoint("restore.after-end");
+  }
+  // This also removes what restores left that were killed before their swap.
+  removeDrafts(home, STAGED);
+  return pending;
+}
+
+/** Errors: STORE_CORRUPT for a list that our planner cannot have written: the folder may come from anywhere. */
+function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
+  const from = join(paths.home, staged);
+  for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) throw refused(`names ${folder}`);
+  return [
+    ...out.map((entry) => {
+      if (!isOwn(paths, entry)) throw refused(`names ${entry.name}, which is not the palace's`);
+      const folder = folderOf(paths, entry.place);
+      return { from: join(folder, entry.name), to: join(folder, `before-restore-${stamp}`, entry.name) };
+    }),
+    ...come.map((name) => {
+      const to = targetOf(paths, name);
+      if (to === undefined) throw refused(`names ${name}, which no backup puts anywhere`);
+      return { from: join(from, name), to };
+    }),
+  ];
+}
+
+/** Checks the moves before any is made. Errors: STORE_CORRUPT when a file is in neither place. */
+function assertThere(moves: readonly Move[]): void {
+  const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
+  if (lost !== undefined) throw refused(`is not to be finished: there is neither ${lost.from} nor ${lost.to}`);
+}
+
+/** True also for a dangling link. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function refused(why: string, cause?: unknown): PalaceError {
+  return new PalaceError(
+    "STORE_CORRUPT",
+    `${RESTORE_MARKER} ${why}; nothing was moved`,
+    `open the palace as it was opened for the restore; or give that restore up: move ${RESTORE_MARKER} away, and put back what lies in before-restore-*`,
+    { cause },
+  );
+}
+
+function isPending(value: unknown): value is PendingRestore {
+  if (!isRecord(value) || value["schema"] !== 2) return false;
+  const { file, staged, stamp, out, come } = value;
+  const isEntry = (one: unknown): boolean =>
+    isRecord(one) && (one["place"] === "home" || one["place"] === "palace") && typeof one["name"] === "string";
+  return (
+    typeof file === "string" &&
+    typeof staged === "string" &&
+    staged.startsWith(STAGED) &&
+    isDraft(staged.slice(STAGED.length)) &&
+    /^[0-9TZ-]{1,40}$/.test(String(stamp)) &&
+    Array.isArray(out) &&
+    out.every(isEntry) &&
+    Array.isArray(come) &&
+    come.every((name) => typeof name === "string")
+  );
+}

@@ -1,0 +1,78 @@
+/** Reads a backup from its first byte to its last and opens its databases. Writes only to the folder it is given. */
+import { createReadStream, mkdirSync, rmSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { PalaceError } from "../../base/errors.ts";
+import { lookInto } from "./look.ts";
+import { damaged, type Manifest } from "./manifest.ts";
+import { decrypted } from "./secret.ts";
+import { unpackArchive } from "./unpack.ts";
+
+/** Name of a backup that comes through a pipe. */
+export const STDIN = "-";
+
+export type VerifyOptions = {
+  /** Created by the call; it holds the files when the call resolves, and is removed when the call rejects. */
+  folder: string;
+  passphrase: () => Promise<string | undefined>;
+  onBytes?: (done: number, total: number) => void;
+  signal?: AbortSignal;
+};
+
+export type Verified = { manifest: Manifest; bytes: number; isEncrypted: boolean };
+
+/** Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
+export async function unpackVerified(file: string, options: VerifyOptions): Promise<Verified> {
+  const { folder, passphrase, onBytes, signal } = options;
+  const { input, bytesMax } = openBackup(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    let bytes = 0;
+    const { pieces, isEncrypted } = await decrypted(
+      counted(input as AsyncIterable<Uint8Array>, (count) => (bytes += count)),
+      passphrase,
+    );
+    const manifest = await unpackArchive(pieces, {
+      folder,
+      bytesMax,
+      onBytes: (done, total) => {
+        if (signal?.aborted === true)
+          throw new PalaceError("BROKER_CANCELLED", "it was cancelled; nothing was changed", "");
+        onBytes?.(done, total);
+      },
+    });
+    const { counts, ledgerSchema, journalSeq } = lookInto(folder);
+    const said = { counts: manifest.counts, ledgerSchema: manifest.ledgerSchema, journalSeq: manifest.journalSeq };
+    for (const [name, count] of Object.entries(counts))
+      if (manifest.counts[name as keyof typeof counts] !== count)
+        throw damaged(
+          `it holds ${count} ${name}, and its manifest says ${manifest.counts[name as keyof typeof counts]}`,
+        );
+    if (said.ledgerSchema !== ledgerSchema || said.journalSeq !== journalSeq)
+      throw damaged("its ledger is of another moment than its manifest says");
+    return { manifest, bytes, isEncrypted };
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  } finally {
+    input.destroy();
+  }
+}
+
+/** `-` is our stdin, whose size is unknown. Errors: CONFIG_USAGE. */
+function openBackup(file: string): { input: Readable; bytesMax: number } {
+  if (file === STDIN) return { input: process.stdin, bytesMax: Number.MAX_SAFE_INTEGER };
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there?.isFile() !== true)
+    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace backup verify FILE");
+  return { input: createReadStream(file, { highWaterMark: 1024 * 1024 }), bytesMax: there.size };
+}
+
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  onCount: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    onCount(piece.length);
+    yield piece;
+  }
+}

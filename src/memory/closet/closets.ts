@@ -1,0 +1,113 @@
+/**
+ * Builds closets: a source's topics, quotes and names as lines that point at its first drawers, an index that upstream
+ * searches beside the drawers. Pure. Ids, lines and metadata equal upstream's to the character, for the version whose
+ * id recipe the palace uses (palace.md 4.8). closet-writes.ts builds and removes them.
+ */
+import type { NewCloset } from "../port/closet.ts";
+import type { Metadata } from "../port/drawer.ts";
+import { hash24 } from "../drawer/drawer.ts";
+import { codePointLength, head, pathStem, strip } from "../text/text.ts";
+import { nameTags, nameWords, type Tagging } from "./name-words.ts";
+
+const WINDOW = 5_000;
+const CLOSET_MAX = 1_500;
+const TOPICS_MAX = 12;
+const QUOTES_MAX = 3;
+const NAMES_MAX = 5;
+const POINTERS_MAX = 3;
+const STEM_MAX = 40;
+const NORMALIZE_VERSION = 2;
+
+/** Python's `\s` and `\w`. */
+const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+const WORD = String.raw`\p{L}\p{N}_`;
+
+const VERBS =
+  "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
+/** When Python ignores case it also matches the two other i's of Turkish; JavaScript does not. */
+const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
+/** Only LF ends a line here. */
+const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
+const QUOTE = /"([^"]{15,150})"/gu;
+
+/** A source as it is filed: its whole text, and its drawers in the order of their chunks. */
+export type ClosetSource = Tagging & {
+  sourceFile: string;
+  wing: string;
+  room: string;
+  content: string;
+  drawers: readonly { id: string; metadata: Metadata }[];
+  /** The time in upstream's form. */
+  filedAt: string;
+};
+
+/** Returns none for a source without drawers. */
+export function buildClosets(source: ClosetSource): NewCloset[] {
+  const { sourceFile, wing, room, content, drawers, filedAt } = source;
+  if (drawers.length === 0) return [];
+  const entities = nameTags(content, source);
+  const metadata: Metadata = {
+    wing,
+    room,
+    source_file: sourceFile,
+    drawer_count: drawers.length,
+    filed_at: filedAt,
+    normalize_version: NORMALIZE_VERSION,
+    ...(entities !== "" && { entities }),
+  };
+  const base = `closet_${wing}_${room}_${hash24(sourceFile)}`;
+  return packLines(closetLines(source)).map((text, index) => ({
+    id: `${base}_${String(index + 1).padStart(2, "0")}`,
+    text,
+    metadata,
+  }));
+}
+
+/** Builds at least one line, each a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
+export function closetLines(source: ClosetSource): string[] {
+  const { sourceFile, wing, room, content, drawers } = source;
+  const window = head(content, WINDOW);
+  const names = nameWords(window, source)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, NAMES_MAX)
+    .map(([name]) => name)
+    .join(";");
+  const pointers = drawers.slice(0, POINTERS_MAX).map(({ id }) => id);
+  const place = locator(drawers[0]?.metadata);
+  const line = (topic: string): string =>
+    [topic, names, ...(place === undefined ? [] : [place]), `→${pointers.join(",")}`].join("|");
+  const topics = [
+    ...[...window.matchAll(TOPIC)].map(([topic]) => topic),
+    ...[...window.matchAll(HEADING)].map(([, heading = ""]) => strip(heading)),
+  ].map((topic) => strip(topic).toLowerCase());
+  const quotes = [...window.matchAll(QUOTE)].map(([quote]) => quote);
+  const labels = [...[...new Set(topics)].slice(0, TOPICS_MAX), ...quotes.slice(0, QUOTES_MAX)];
+  if (labels.length === 0) labels.push(`${wing}/${room}/${head(pathStem(sourceFile), STEM_MAX)}`);
+  return labels.map(line);
+}
+
+/** Packs whole lines into closets; a line that is longer than a closet gets one alone. */
+function packLines(lines: readonly string[]): string[] {
+  const closets: string[][] = [];
+  let length = 0;
+  for (const line of lines) {
+    const added = codePointLength(line) + 1;
+    const last = closets.at(-1);
+    if (last === undefined || length + added > CLOSET_MAX) {
+      closets.push([line]);
+      length = added;
+    } else {
+      last.push(line);
+      length += added;
+    }
+  }
+  return closets.map((closet) => closet.join("\n"));
+}
+
+/** The position of the first drawer in its file; undefined where none is recorded. */
+function locator(metadata: Metadata | undefined): string | undefined {
+  const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
+  if (first === undefined || last === undefined) return undefined;
+  const date = dated ? String(dated) : String(filedAt || "").split("T")[0];
+  return date ? `${date}:L${first}-L${last}` : undefined;
+}

@@ -1,0 +1,87 @@
+/**
+ * Finds words that look like names of people, projects and products: they begin with a capital and are not common English words. Mined
+ * drawers and closets are tagged with the frequent ones. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
+ * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which knows no product names; any other as 3.11 does.
+ */
+import type { IdRecipe } from "../port/drawer.ts";
+import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
+import { COMMON_WORDS } from "./common-words.ts";
+import { nameFinders } from "./name-languages.ts";
+import { takeProducts } from "./product-names.ts";
+
+/** Matches candidates, judged by ASCII letters alone. */
+const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
+/** Letters that lengthen a word. Python's `\w` and `\b` know Unicode: a word next to `É` is part of a longer word, and so not a name. */
+const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
+const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
+/** Runs that are longer than any name: base64, addresses, minified code. */
+const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
+/**
+ * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. This pattern has
+ * one way to match a word: theirs tries every division of a run of capitals, which takes hours where a digit follows a
+ * long run.
+ */
+const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
+
+/** Sentence starters, the roles of a transcript, days and months. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  `The This That These Those When Where What Why Who Which How After Before Then Now Here There And But Or Yet So If Else
+  Yes No Maybe Okay User Assistant System Tool Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February
+  March April May June July August September October November December`.split(/\s+/),
+);
+
+const WINDOW = 5_000;
+const NAMES_MIN = 2;
+const TAGS_MAX = 25;
+
+/** Rules for finding names: those of the palace's version, in these languages (upstream's codes); English by default. */
+export type Tagging = { recipe: IdRecipe; known?: readonly KnownName[]; languages?: readonly string[] };
+
+/** Returns names that occur at least twice at the beginning of the text, each with its count: products first, then by first occurrence. */
+export function nameWords(text: string, { recipe, languages = [] }: Tagging): [name: string, count: number][] {
+  const window = head(text, WINDOW);
+  const { rest, counts: products } = recipe === "v3" ? takeProducts(window) : { rest: window, counts: [] };
+  const counts = new Map<string, number>(products);
+  const words = recipe === "v3" ? rest.replace(LONG_RUN, " ") : rest;
+  for (const finder of nameFinders(languages, candidateWords))
+    for (const word of finder(words))
+      if (!STOP_WORDS.has(word) && !COMMON_WORDS.has(word.toLowerCase())) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count >= NAMES_MIN);
+}
+
+/** Words that look like a name, common or not, once for each occurrence. */
+export function* candidateWords(text: string): Generator<string> {
+  for (const { 0: word, index } of text.matchAll(CANDIDATE))
+    if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
+}
+
+/**
+ * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere; sorted by code
+ * point, joined by `;`. Empty if there are none.
+ */
+export function nameTags(text: string, tagging: Tagging): string {
+  const { known = [] } = tagging;
+  const names = nameWords(text, tagging)
+    .map(([name]) => name)
+    .filter((name) => codePointLength(name) > 2);
+  const named = known.filter(({ pattern }) => pattern.test(text)).map(({ name }) => name);
+  return [...new Set([...names, ...named])].sort(compareText).slice(0, TAGS_MAX).join(";");
+}
+
+/** A name that the user has registered with MemPalace, and the pattern that finds it. */
+export type KnownName = { name: string; pattern: RegExp };
+
+export function knownNames(names: readonly string[]): KnownName[] {
+  return names.map((name) => ({ name, pattern: wholeWord(name) }));
+}
+
+/** Returns true if other letters touch the word. JavaScript's `\b` knows only ASCII. */
+function isPartOfWord(text: string, start: number, end: number): boolean {
+  if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
+  return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);
+}
+
+function touches(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
+}

@@ -1,0 +1,209 @@
+/**
+ * Drawers: how they get their ids, and how they are split, filed, changed and deleted. Writes run inside the ledger's
+ * transaction on the writer thread. Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
+ */
+import type { Drawer, IdRecipe, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { MASK_START, redact } from "../text/redact.ts";
+import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
+import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
+import { findLogical, shownId, textOf } from "./logical.ts";
+
+/** The most characters that a row may have. */
+export type RowSize = { drawerSize: number };
+
+/** Names the recipe in the metadata, as 3.11 does; 3.3.6 had only one recipe and named none. */
+export function recipeNote(recipe: IdRecipe): Metadata {
+  return recipe === "v3" ? { id_recipe: recipe } : {};
+}
+
+/** Implements `L(a, b, …)` of the specification. */
+export function lengthJoined(...parts: string[]): string {
+  return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
+}
+
+/** The first 24 hex digits of the SHA-256. */
+export function hash24(text: string): string {
+  return sha256Hex(text).slice(0, 24);
+}
+
+/**
+ * Returns a text's ids by both recipes, the palace's own first, so that a text filed under the other id is found instead of filed twice.
+ */
+export function drawerIds(
+  recipe: IdRecipe,
+  wing: string,
+  room: string,
+  content: string,
+): [ours: string, other: string] {
+  const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
+  const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
+  return recipe === "v3" ? [v3, bare] : [bare, v3];
+}
+
+/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
+export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
+  const { wing, room, content } = readNew(params);
+  return drawerIds(recipe, wing, room, content)[0];
+}
+
+function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
+  const wing = validName(params["wing"], "wing");
+  const room = validName(params["room"], "room");
+  return { wing, room, content: validContent(params["content"]) };
+}
+
+export function sliceId(id: string, index: number): string {
+  return `${id}_chunk_${String(index).padStart(6, "0")}`;
+}
+
+export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
+  return refused(() => {
+    const { params } = call;
+    const { wing, room, content } = readNew(params);
+    const parts = slices(content, drawerSize);
+    const recipe = tx.idRecipe();
+    const ids = drawerIds(recipe, wing, room, content);
+    for (const id of ids) {
+      const isThere =
+        tx.findDrawer(id) ?? (parts.length > 1 ? tx.findDrawer(sliceId(id, parts.length - 1)) : undefined);
+      if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
+    }
+    const [id] = ids;
+    // Slices that remain of a partly deleted drawer would collide.
+    if (parts.length > 1) tx.deleteDrawers(parts.map((_, index) => sliceId(id, index)));
+    const filedAt = localTimestamp(call.atMs * 1000);
+    const metadata: Metadata = {
+      wing,
+      room,
+      source_file: looseText(params["source_file"], ""),
+      chunk_index: 0,
+      added_by: looseText(params["added_by"], "mcp"),
+      filed_at: filedAt,
+      last_modified: filedAt,
+      ...recipeNote(recipe),
+    };
+    const chunkIds = insertSlices(tx, id, parts, metadata, ["parent_drawer_id"]);
+    return { success: true, drawer_id: id, wing, room, chunks: parts.length, ...(chunkIds && { chunk_ids: chunkIds }) };
+  });
+}
+
+/** Inserts one row under the id itself, or one for each slice under `<id>_chunk_<n>`; then returns the slices' ids. */
+export function insertSlices(
+  tx: LedgerTx,
+  id: string,
+  parts: readonly string[],
+  metadata: Metadata,
+  parentKeys: readonly string[],
+): string[] | undefined {
+  const [only, ...more] = parts;
+  if (only !== undefined && more.length === 0) {
+    tx.insertDrawers([{ id, text: only, metadata }]);
+    return undefined;
+  }
+  const parents = Object.fromEntries(parentKeys.map((key) => [key, id]));
+  const drawers = parts.map((text, index) => ({
+    id: sliceId(id, index),
+    text,
+    metadata: { ...metadata, chunk_index: index, ...parents },
+  }));
+  tx.insertDrawers(drawers);
+  return drawers.map((drawer) => drawer.id);
+}
+
+export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
+  const id = asText(call.params["drawer_id"]);
+  const drawer = findLogical(tx, id);
+  if (drawer === undefined) return { success: false, error: `Drawer not found: ${shownId(id)}` };
+  return { success: true, ...deleteLogical(tx, drawer) };
+}
+
+/** Deletes a split drawer with all its slices. */
+export function deleteLogical(
+  tx: LedgerTx,
+  { id, rows }: LogicalDrawer,
+): { drawer_id: string; deleted_ids: string[]; chunks_deleted: number; closets_deleted: number } {
+  const ids = rows.map((row) => row.id);
+  const closets = removeClosets(tx, rows[0]);
+  tx.deleteDrawers(ids);
+  return { drawer_id: id, deleted_ids: ids, chunks_deleted: ids.length, closets_deleted: closets };
+}
+
+/** Closets quote the source, so any change of its text removes them. Returns how many there were. */
+function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
+  const sourceFile = metadata["source_file"];
+  return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
+}
+
+/** A drawer that is split, or becomes too long for one row, is cut again under the same id. */
+export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
+  return refused(() => {
+    const { params } = call;
+    const id = asText(params["drawer_id"]);
+    const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
+    if (!["content", "wing", "room"].some(given)) return { success: true, drawer_id: id, noop: true };
+    const before = findLogical(tx, id);
+    if (before === undefined) return { success: false, error: `Drawer not found: ${shownId(id)}` };
+    const [first] = before.rows;
+    const content = given("content") ? validContent(params["content"]) : undefined;
+    if (content !== undefined && losesSecret(textOf(before), content))
+      return { success: false, error: MASK_WRITTEN_BACK };
+    const metadata = { ...first.metadata };
+    for (const key of ["wing", "room"] as const) {
+      const name = given(key) ? validName(params[key], key) : undefined;
+      // A key that was not asked for stays: foreign rows may have a number as wing, or none.
+      if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
+    }
+    metadata["last_modified"] = localTimestamp(call.atMs * 1000);
+    const done = { success: true, drawer_id: id, wing: metadata["wing"] ?? "", room: metadata["room"] ?? "" };
+    const parts = slices(content ?? textOf(before), drawerSize);
+    const closets = content === undefined ? 0 : removeClosets(tx, first);
+    if (before.isSplit || parts.length > 1)
+      return {
+        ...done,
+        chunks: parts.length,
+        chunk_ids: cutAnew(tx, before, parts, metadata),
+        closets_deleted: closets,
+      };
+    tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
+    return { ...done, closets_deleted: closets };
+  });
+}
+
+const MASK_WRITTEN_BACK =
+  "content holds a mask, [redacted: ...], in place of a secret that this drawer holds, and would overwrite it; " +
+  "file the change as a drawer of its own, or have a person edit it (palace edit DRAWER_ID)";
+
+/** Returns true if the change would write a mask over a secret, as when an agent was given the masked text. */
+function losesSecret(before: string, after: string): boolean {
+  return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
+}
+
+/** Slices that stay keep their rows, and with the same text their vectors. Returns the slices' ids. */
+function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
+  const ids = parts.map((_, index) => sliceId(id, index));
+  tx.deleteDrawers(rows.map((row) => row.id).filter((one) => !ids.includes(one)));
+  const added: NewDrawer[] = [];
+  for (const [index, text] of parts.entries()) {
+    const slice = { id: ids[index] ?? "", text, metadata: { ...metadata, chunk_index: index, parent_drawer_id: id } };
+    if (tx.findDrawer(slice.id) === undefined) added.push(slice);
+    else tx.updateDrawer(slice.id, slice);
+  }
+  tx.insertDrawers(added);
+  return ids;
+}
+
+/** Writers answer a refused value as a result, not as a protocol error. */
+function refused(write: () => unknown): unknown {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof InvalidValue) return { success: false, error: error.message };
+    throw error;
+  }
+}
+
+/** Makes a wing slug: lower case, spaces and hyphens as underscores. */
+export function slug(text: string): string {
+  return strip(text).toLowerCase().replaceAll(/[ -]/g, "_");
+}

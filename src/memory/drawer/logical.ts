@@ -1,0 +1,90 @@
+/**
+ * Logical drawers: an id that was given out means one row, or all slices of a long text. Long diary entries are cut and found the same
+ * way. The engine's read side and write side use it (upstream-latest.md 2.1).
+ */
+import { cut } from "../../base/cut.ts";
+import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
+import type { LedgerReader, LedgerTx } from "../port/ledger.ts";
+import { baseName, codePointLength, head } from "../text/text.ts";
+
+const PREVIEW = 200;
+
+/** Finds a drawer. A row's own id comes first: the id of a slice means that slice only. */
+export function findLogical(
+  ledger: Pick<LedgerTx | LedgerReader, "findDrawer" | "slicesOf">,
+  id: string,
+): LogicalDrawer | undefined {
+  const row = ledger.findDrawer(id);
+  if (row !== undefined) return { id, rows: [row], isSplit: false };
+  const [first, ...more] = ledger.slicesOf(id);
+  return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
+}
+
+/** Shortens an id for an answer that does not find it: an id of the usual length stays whole, one of a megabyte is cut. */
+export function shownId(id: string): string {
+  return cut(id, 1_000);
+}
+
+/** Returns the id of the drawer that a slice belongs to; undefined for a row that is a drawer of its own. */
+export function parentOf(metadata: Metadata): string | undefined {
+  const parent = metadata["parent_drawer_id"] || metadata["parent_entry_id"];
+  return typeof parent === "string" ? parent : undefined;
+}
+
+export function textOf({ rows }: LogicalDrawer): string {
+  return rows.map((row) => row.text).join("");
+}
+
+/** Returns the drawer as get_drawer answers it. */
+export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
+  const { id, rows, isSplit } = drawer;
+  const [first] = rows;
+  const slices = isSplit ? { chunks: rows.length, chunk_ids: rows.map((row) => row.id) } : {};
+  return {
+    drawer_id: id,
+    content: textOf(drawer),
+    wing: first.wing,
+    room: first.room,
+    metadata: { ...shownMetadata(first.metadata), ...slices },
+    ...slices,
+  };
+}
+
+/**
+ * Returns metadata as agents see it: without the keys that Chroma reserves, with only the source's file name, and with a time of change
+ * also for rows that older versions filed.
+ */
+export function shownMetadata(metadata: Metadata): Metadata {
+  const { source_dir_ino: _inode, ...others } = metadata;
+  const shown: Metadata = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith("chroma:")));
+  const source = metadata["source_file"];
+  if (typeof source === "string" && source !== "") shown["source_file"] = baseName(source);
+  const filedAt = metadata["filed_at"];
+  if (shown["last_modified"] === undefined && filedAt !== undefined) shown["last_modified"] = filedAt;
+  return shown;
+}
+
+export function preview(text: string): string {
+  return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
+}
+
+/** Returns the drawer as list_drawers answers it, with only the beginning of its text. */
+export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
+  const { content, ...others } = drawerPayload(drawer);
+  return { ...others, content_preview: preview(content) };
+}
+
+/**
+ * Lists drawers as the palace's own MemPalace does: single rows in a palace of 3.3.6, whole drawers by id in one of 3.11. A palace with
+ * diary entries that a version before 3.11 has cut is listed as 3.11 lists it.
+ */
+export function listDrawers(
+  ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,
+  filter: DrawerFilter,
+  limit: number,
+  offset: number,
+): { drawers: LogicalDrawer[]; total: number } {
+  if (ledger.idRecipe() === "v3" || ledger.holdsOldSlices()) return ledger.listLogical(filter, limit, offset);
+  const { drawers, total } = ledger.listDrawers(filter, limit, offset);
+  return { drawers: drawers.map((drawer) => ({ id: drawer.id, rows: [drawer], isSplit: false })), total };
+}

@@ -1,0 +1,75 @@
+/**
+ * The text that an agent's session begins with: notes, diary entries and decisions of this project, then some of other
+ * places, as a colleague would tell them. Documents that were mined are for search. Pure. `mempalace wake-up` prints
+ * upstream's story instead (wake-up.ts).
+ */
+import type { Drawer } from "../port/drawer.ts";
+import { MINED_KEYS } from "../../protocol/filing.ts";
+import { codePointLength, head, strip } from "../text/text.ts";
+import { byWeight } from "./wake-up.ts";
+
+/** Notes that are read from the ledger for each part of the text. */
+export const NOTES_READ_MAX = 400;
+const PROJECT_MAX = 12;
+const ELSEWHERE_MAX = 5;
+const SNIPPET_MAX = 280;
+const LENGTH_MAX = 3_000;
+const CUT = " …";
+
+export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
+
+/** Both lists in the order they were filed. Empty when there is nothing of one's own; `clean` masks a text before it is cut. */
+export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
+  const here = told(project, PROJECT_MAX);
+  const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
+  const lines: string[] = [];
+  let left = LENGTH_MAX;
+  const add = (title: string, notes: readonly Drawer[], place: (note: Drawer) => string): void => {
+    const kept: string[] = [];
+    for (const note of notes) {
+      const line = `- [${place(note)}] ${shortened(strip(clean(note.text)).replaceAll(/\s+/gu, " "))}`;
+      if (codePointLength(line) > left) break;
+      kept.push(line);
+      left -= codePointLength(line);
+    }
+    if (kept.length > 0) lines.push(...(lines.length > 0 ? [""] : []), title, ...kept);
+  };
+  add("## Known of this project", here, ({ room, metadata }) => withDay(room, metadata));
+  add("## Known from elsewhere", elsewhere, ({ wing, room, metadata }) => withDay(`${wing}/${room}`, metadata));
+  return lines.join("\n");
+}
+
+/** The most important first, then the newest: one of each source, and one checkpoint of each diary. */
+function told(notes: readonly Drawer[], most: number): Drawer[] {
+  const sources = new Set<string>();
+  const first = notes.filter(({ metadata }) => isOwn(metadata) && (metadata["chunk_index"] ?? 0) === 0);
+  return byWeight(first)
+    .filter((note) => {
+      const source = sourceOf(note);
+      return source === "" || (!sources.has(source) && sources.add(source));
+    })
+    .slice(0, most);
+}
+
+function isOwn(metadata: Drawer["metadata"]): boolean {
+  return MINED_KEYS.every((key) => metadata[key] === undefined);
+}
+
+function sourceOf({ wing, metadata }: Drawer): string {
+  const { source_file: file, topic } = metadata;
+  if (typeof file === "string" && file !== "") return file;
+  return topic === "checkpoint" ? `checkpoint of ${wing}` : "";
+}
+
+function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): string {
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(typeof filedAt === "string" ? filedAt : "") ?? [];
+  return day === undefined ? place : `${place}, ${day}`;
+}
+
+/** Cuts between words; only a single word that is longer than all of it is cut itself. */
+function shortened(text: string): string {
+  if (codePointLength(text) <= SNIPPET_MAX) return text;
+  const part = head(text, SNIPPET_MAX - CUT.length + 1);
+  const at = part.lastIndexOf(" ");
+  return `${at > 0 ? part.slice(0, at) : head(text, SNIPPET_MAX - CUT.length)}${CUT}`;
+}

@@ -1,0 +1,45 @@
+/** Drawers as people look at them: by a part of the id, or the newest of a place. Read side; used by own-methods.ts. */
+import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import { clampLimit } from "../text/validate.ts";
+import { drawerPayload, findLogical, listedDrawer, parentOf } from "./logical.ts";
+
+const MATCHES_MAX = 10;
+const LIMIT_DEFAULT = 20;
+
+/** Finds a drawer by its whole id, or by a beginning of the id or of its hash that only one drawer has. */
+export function shownDrawer(
+  reader: Pick<LedgerReader, "findDrawer" | "slicesOf" | "idsByPart">,
+  id: string,
+): { found: true; drawer: Record<string, unknown> } | { found: false; matches: string[] } {
+  const whole = findLogical(reader, id);
+  if (whole !== undefined) return { found: true, drawer: withPath(whole, drawerPayload(whole)) };
+  const matches = id === "" ? [] : reader.idsByPart(id, MATCHES_MAX);
+  const [only, ...others] = matches;
+  const drawer = only === undefined || others.length > 0 ? undefined : findLogical(reader, only);
+  return drawer === undefined
+    ? { found: false, matches }
+    : { found: true, drawer: withPath(drawer, drawerPayload(drawer)) };
+}
+
+/** Lists a place's drawers, the newest first, each with the beginning of its text. */
+export function newestDrawers(
+  reader: Pick<LedgerReader, "listNewest">,
+  place: PlaceFilter,
+  { limit: most, offset: asked }: Record<string, unknown>,
+): { drawers: Record<string, unknown>[]; total: number; offset: number; limit: number } {
+  const limit = clampLimit(most, LIMIT_DEFAULT);
+  const offset = typeof asked === "number" && Number.isSafeInteger(asked) && asked > 0 ? asked : 0;
+  const { drawers, total } = reader.listNewest(place, limit, offset);
+  const shown = drawers.map((row) => {
+    const drawer: LogicalDrawer = { id: parentOf(row.metadata) ?? row.id, rows: [row], isSplit: false };
+    return withPath(drawer, listedDrawer(drawer));
+  });
+  return { drawers: shown, total, offset, limit };
+}
+
+/** Adds the whole path of the source, which the metadata name without its folder. */
+function withPath({ rows: [first] }: LogicalDrawer, payload: Record<string, unknown>): Record<string, unknown> {
+  const source = first.metadata["source_file"];
+  return { ...payload, source_path: typeof source === "string" ? source : "" };
+}

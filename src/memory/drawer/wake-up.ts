@@ -1,0 +1,70 @@
+/**
+ * Layer 1 of upstream's wake-up (palace.md 6.2): of the drawers filed last it shows the most important, then the
+ * newest, by room, within a budget of characters. The order is that of 3.11; 3.3.6 took the oldest rows. Pure.
+ */
+import type { Drawer } from "../port/drawer.ts";
+import { baseName, codePointLength, head, strip } from "../text/text.ts";
+
+/** The number of newest rows that are considered. */
+export const WAKE_UP_ROWS_MAX = 2_000;
+const DRAWERS_MAX = 15;
+const LENGTH_MAX = 3_200;
+const SNIPPET_MAX = 200;
+const WEIGHTS = ["importance", "emotional_weight", "weight"];
+const WEIGHT_DEFAULT = 3;
+
+export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
+
+/** `drawers` in the order they were filed; `clean` masks what agents must not see in a text, before it is cut. */
+export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
+  if (drawers.length === 0) return "## L1 — No memories yet.";
+  const rooms = new Map<string, Drawer[]>();
+  for (const drawer of byWeight(drawers).slice(0, DRAWERS_MAX)) {
+    const room = textOf(drawer.metadata["room"] ?? "general");
+    rooms.set(room, [...(rooms.get(room) ?? []), drawer]);
+  }
+  const lines = ["## L1 — ESSENTIAL STORY"];
+  let length = 0;
+  for (const [room, entries] of [...rooms].sort(([a], [b]) => compare(a, b))) {
+    lines.push(`\n[${room}]`);
+    length += codePointLength(room) + 3;
+    for (const { text, metadata } of entries) {
+      const plain = strip(clean(text)).replaceAll("\n", " ");
+      const snippet = codePointLength(plain) > SNIPPET_MAX ? `${head(plain, SNIPPET_MAX - 3)}...` : plain;
+      const source = baseName(textOf(metadata["source_file"]));
+      const line = `  - ${snippet}${source === "" ? "" : `  (${source})`}`;
+      if (length + codePointLength(line) > LENGTH_MAX) return [...lines, "  ... (more in L3 search)"].join("\n");
+      lines.push(line);
+      length += codePointLength(line);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Returns the most important first, then the newest. The sort is stable, as Python's is: equal drawers keep their order. */
+export function byWeight(drawers: readonly Drawer[]): Drawer[] {
+  const rated = drawers.map((drawer) => ({
+    drawer,
+    weight: weightOf(drawer),
+    filedAt: textOf(drawer.metadata["filed_at"]),
+  }));
+  rated.sort((a, b) => b.weight - a.weight || compare(b.filedAt, a.filedAt));
+  return rated.map(({ drawer }) => drawer);
+}
+
+/** The first of the keys that is present counts, and only if it is a number. */
+function weightOf({ metadata }: Drawer): number {
+  const key = WEIGHTS.find((one) => metadata[one] !== undefined);
+  const value = key === undefined ? NaN : metadata[key];
+  const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value);
+  return Number.isNaN(number) ? WEIGHT_DEFAULT : number;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : value === undefined ? "" : String(value as number | boolean);
+}
+
+/** Compares by code points, as Python does: UTF-16 sorts characters beyond the first plane before U+E000. */
+function compare(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

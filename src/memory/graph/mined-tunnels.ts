@@ -1,0 +1,82 @@
+/**
+ * Tunnels that a mine makes: between wings that share a topic the user has named, and between wings whose hallways
+ * share a name. Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 joined every name
+ * that two wings share.
+ */
+import type { HallwayEnd } from "../port/graph.ts";
+import { compareText, strip } from "../text/text.ts";
+import { isGenericName } from "./generic-names.ts";
+import { canonicalSpellings } from "./spellings.ts";
+import { type MinedTunnel, wingSlug } from "./tunnels.ts";
+
+/** Topics by wing. */
+export type Topics = Readonly<Record<string, readonly string[]>>;
+
+/** The least drawers that a name must have in either wing. */
+const SHARED_MIN = 3;
+const ENTITY_TUNNELS_MAX = 25;
+/** A name in more than three wings and a quarter of all is vocabulary. */
+const WINGS_MIN = 3;
+const WINGS_SHARE = 0.25;
+
+/** Tunnels to every wing that shares at least this many topics, in any case. */
+export function topicTunnels(wing: string, topics: Topics, topicsMin: number): MinedTunnel[] {
+  if (!Object.hasOwn(topics, wing)) return [];
+  const here = wingSlug(strip(wing));
+  const own = topics[here] ?? topics[wing] ?? [];
+  return Object.entries(topics).flatMap(([other, names]) => {
+    const there = wingSlug(strip(other));
+    if (strip(other) === "" || there === here || own.length === 0) return [];
+    const [first, second] = [
+      { slug: here, topics: topicsByKey(own) },
+      { slug: there, topics: topicsByKey(names) },
+    ].sort((a, b) => compareText(a.slug, b.slug));
+    if (first === undefined || second === undefined) return [];
+    const shared = [...first.topics.keys()].filter((key) => second.topics.has(key)).sort(compareText);
+    if (shared.length < topicsMin) return [];
+    return shared.map((key) => ({
+      ...{ kind: "topic" as const, name: first.topics.get(key) ?? "", source: first.slug, target: second.slug },
+    }));
+  });
+}
+
+function topicsByKey(names: readonly string[]): Map<string, string> {
+  const byKey = new Map<string, string>();
+  for (const name of names.map(strip)) {
+    const key = name.toLowerCase();
+    if (key !== "" && !byKey.has(key)) byKey.set(key, name);
+  }
+  return byKey;
+}
+
+/** The strongest come first; `ends` are those of the hallways of all wings. */
+export function entityTunnels(wing: string, ends: readonly HallwayEnd[]): MinedTunnel[] {
+  const here = wingSlug(strip(wing));
+  const usable = ends.filter(({ name }) => strip(name) !== "" && !isGenericName(name));
+  const canonical = canonicalSpellings(usable.map(({ name }) => name));
+  const byName = new Map<string, Map<string, { wing: string; drawers: number }>>();
+  for (const end of usable) {
+    const name = canonical.get(end.name);
+    if (name === undefined || strip(end.wing) === "") continue;
+    const wings = byName.get(name) ?? new Map<string, { wing: string; drawers: number }>();
+    byName.set(name, wings);
+    const slug = wingSlug(strip(end.wing));
+    const drawers = end.drawers ?? SHARED_MIN;
+    if (drawers > (wings.get(slug)?.drawers ?? -Infinity)) wings.set(slug, { wing: end.wing, drawers });
+  }
+  const all = new Set(ends.map((end) => wingSlug(strip(end.wing))));
+  const wingsMax = Math.max(WINGS_MIN, Math.floor(all.size * WINGS_SHARE));
+  const links = [...byName].flatMap(([name, wings]) => {
+    const own = wings.get(here);
+    if (own === undefined || own.drawers < SHARED_MIN || wings.size > wingsMax) return [];
+    return [...wings].flatMap(([slug, other]) =>
+      slug === here || other.drawers < SHARED_MIN
+        ? []
+        : { name, slug, source: own.wing, target: other.wing, drawers: Math.min(own.drawers, other.drawers) },
+    );
+  });
+  return links
+    .sort((a, b) => b.drawers - a.drawers || compareText(a.name, b.name) || compareText(a.slug, b.slug))
+    .slice(0, ENTITY_TUNNELS_MAX)
+    .map(({ name, source, target }) => ({ kind: "entity", name, source, target }));
+}

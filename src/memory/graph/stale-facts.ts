@@ -1,0 +1,99 @@
+/**
+ * Finds drawers that state an ended fact: a fact of the knowledge graph has ended, and the drawer names its subject and its object. Read
+ * side only, on the broker's main thread. The cost depends on the words of the drawers and on the facts of the entities they name, not on
+ * the size of the graph.
+ */
+import type { GraphReader, NamedFact } from "../port/graph.ts";
+import { entityId } from "../text/text.ts";
+import { isOver, type Now, startsAfter } from "./temporal.ts";
+
+/** Factor on the score of a drawer or memory that states an ended fact. */
+export const STALE_FACTOR = 0.6;
+
+export type StaleFact = {
+  fact: string;
+  ended: string;
+  /** True if the drawer also names the successor: it describes the change and is not out of date. */
+  isReplaced: boolean;
+};
+
+/** Characters of a text that are read. */
+const TEXT_MAX = 10_000;
+const NAME_WORDS_MAX = 3;
+/** Ended facts examined for one subject, the latest first. */
+const ENDED_MAX = 100;
+const STALE_SHOWN_MAX = 3;
+
+/** Returns, for each text, the facts it states that have ended by `now`. */
+export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
+  if (!graph.hasFacts()) return texts.map(() => []);
+  const read = texts.map(readWords);
+  const named = new Set(graph.entitiesAmong([...new Set(read.flatMap(({ ids }) => [...ids]))]));
+  const ended = new Map<string, NamedFact[]>();
+  const endedOf = (subject: string): NamedFact[] => {
+    let facts = ended.get(subject);
+    if (facts === undefined) {
+      facts = graph.endedFacts(subject, ENDED_MAX).filter((fact) => isOver(fact, now));
+      ended.set(subject, facts);
+    }
+    return facts;
+  };
+  const current = new Map<string, NamedFact[]>();
+  const currentOf = ({ subject, predicate }: NamedFact): NamedFact[] => {
+    const name = JSON.stringify([subject, predicate]);
+    let facts = current.get(name);
+    if (facts === undefined) {
+      facts = graph
+        .factsWith(subject, predicate, ENDED_MAX)
+        .filter((one) => !startsAfter(one, now.moment) && !isOver(one, now));
+      current.set(name, facts);
+    }
+    return facts;
+  };
+  return read.map(({ ids, plain }) => {
+    const holds = (name: string): boolean => plain.includes(plainText(name));
+    const stale = [...ids]
+      .filter((id) => named.has(id))
+      .flatMap(endedOf)
+      .filter((fact) => holds(fact.objectName))
+      .flatMap((fact) => {
+        const holding = currentOf(fact);
+        if (holding.some((one) => one.object === fact.object)) return [];
+        return [
+          {
+            fact: `${fact.subjectName} → ${fact.predicate} → ${fact.objectName}`,
+            ended: fact.validTo ?? "",
+            isReplaced: holding.some((one) => holds(one.objectName)),
+          },
+        ];
+      });
+    return [...new Map(stale.map((one) => [one.fact, one])).values()].slice(0, STALE_SHOWN_MAX);
+  });
+}
+
+/** Returns the text's words with a space around each, and every run of a few of them as the entity id it would have. */
+function readWords(text: string): { plain: string; ids: Set<string> } {
+  const plain = plainText(text.slice(0, TEXT_MAX));
+  const words = plain.trim().split(" ");
+  const ids = new Set<string>();
+  words.forEach((_, at) => {
+    for (let count = 1; count <= NAME_WORDS_MAX && at + count <= words.length; count++)
+      ids.add(entityId(words.slice(at, at + count).join(" ")));
+  });
+  return { plain, ids };
+}
+
+/** Returns lower-cased words without surrounding punctuation and without a genitive. */
+function plainText(text: string): string {
+  const words = text
+    .toLowerCase()
+    .split(/[\s_]+/u)
+    .map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}+#]+$/gu, "").replace(/['’]s$/u, ""))
+    .filter((word) => word !== "");
+  return ` ${words.join(" ")} `;
+}
+
+/** Returns the first stale fact that the text does not replace itself. */
+export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
+  return stale.find(({ isReplaced }) => !isReplaced);
+}

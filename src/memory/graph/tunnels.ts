@@ -1,0 +1,173 @@
+/**
+ * Links: tunnels between rooms of two wings, which agents make, and hallways between entities of a wing, which mining
+ * makes (hallways.ts) (palace.md 2.10, 3.7, 3.8). Records are upstream's JSON. Writes run inside the ledger's
+ * transaction.
+ */
+import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
+import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
+import { slug } from "../drawer/drawer.ts";
+import { head, sha256Hex } from "../text/text.ts";
+import { InvalidValue, validFilter, validName } from "../text/validate.ts";
+
+type Arguments = Record<string, unknown>;
+
+/** A link's strength and recency, which survive when it is made again. */
+export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
+const PREVIEW = 300;
+const HALLWAYS_MAX = 500;
+const HALLWAYS_DEFAULT = 100;
+
+/** A tunnel that a mine makes, between two wings. */
+export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
+
+/** The slug as init and mining write wings; a link is found by either spelling. */
+export function wingSlug(wing: string): string {
+  let text = slug(wing);
+  while (text.startsWith("_")) text = text.slice(1);
+  while (text.endsWith("_")) text = text.slice(0, -1);
+  return text;
+}
+
+/** A tunnel is undirected: both orders of its ends are one tunnel. */
+export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
+  const [a, b] = [source, target]
+    .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
+    .toSorted((one, other) => Buffer.compare(one, other));
+  return sha256Hex(`${String(a)}↔${String(b)}`).slice(0, 16);
+}
+
+export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
+  try {
+    const source = {
+      wing: validName(params["source_wing"], "source_wing"),
+      room: validName(params["source_room"], "source_room"),
+    };
+    const target = {
+      wing: validName(params["target_wing"], "target_wing"),
+      room: validName(params["target_room"], "target_room"),
+    };
+    for (const [end, { wing, room }] of [
+      ["Source", source],
+      ["Target", target],
+    ] as const)
+      if (!graph.mayHoldRoom(wing, room))
+        throw new InvalidValue(`${end} room '${room}' does not exist in wing '${wing}'`);
+    const id = tunnelId(source, target);
+    const now = utcTimestamp(atMs);
+    const before = graph.findLink("tunnel", id);
+    const made: LinkRecord = {
+      id,
+      source: withDrawer(source, params["source_drawer_id"]),
+      target: withDrawer(target, params["target_drawer_id"]),
+      label: params["label"] === undefined ? "" : params["label"],
+      kind: "explicit",
+    };
+    const record = withDynamics(made, before, now);
+    graph.putLink("tunnel", id, record);
+    return record;
+  } catch (error) {
+    if (error instanceof InvalidValue) return { error: error.message };
+    throw error;
+  }
+}
+
+/** Writes a mined tunnel, between rooms that stand for the name, only if it is new or different. */
+export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
+  const room = `${kind}:${name}`;
+  const ends = { source: { wing: source, room }, target: { wing: target, room } };
+  const id = tunnelId(ends.source, ends.target);
+  const before = graph.findLink("tunnel", id);
+  const record: LinkRecord = { id, ...ends, label: `shared ${kind}: ${name}`, kind };
+  const isSame = Object.entries(record).every(
+    ([key, value]) => JSON.stringify(before?.[key]) === JSON.stringify(value),
+  );
+  if (isSame) return;
+  graph.putLink("tunnel", id, withDynamics(record, before, now));
+}
+
+/** Keeps the strength and recency that the link has gained. */
+function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: string): LinkRecord {
+  const createdAt = before?.["created_at"] ?? now;
+  return {
+    ...record,
+    created_at: createdAt,
+    ...(before !== undefined && { updated_at: now }),
+    ...{ strength: 1, stability: 1, last_activated: createdAt, access_count: 0 },
+    ...Object.fromEntries(DYNAMICS.filter((key) => before?.[key] !== undefined).map((key) => [key, before?.[key]])),
+  };
+}
+
+/** The answer is the same whether or not there was one. */
+export function deleteTunnel({ graph }: LedgerTx, { params }: WriteCall): unknown {
+  const id = params["tunnel_id"];
+  if (typeof id !== "string" || id === "") return { error: "tunnel_id is required" };
+  graph.deleteLink("tunnel", id);
+  return { deleted: id };
+}
+
+export function deleteHallway({ graph }: LedgerTx, { params }: WriteCall): unknown {
+  const id = params["hallway_id"];
+  if (typeof id !== "string" || id === "") return { error: "hallway_id is required" };
+  return { deleted: graph.deleteLink("hallway", id) };
+}
+
+/** Tunnels that have the wing at either end. */
+export function listTunnels(graph: GraphReader, values: Arguments): unknown {
+  const wing = validFilter(values["wing"], "wing");
+  const tunnels = graph.links("tunnel");
+  if (wing === undefined) return tunnels;
+  return tunnels.filter((tunnel) => [endOf(tunnel, "source"), endOf(tunnel, "target")].some((end) => isIn(end, wing)));
+}
+
+/** The rooms that a room's tunnels lead to, with the beginning of the drawer there if the tunnel names one. */
+export function followTunnels(reader: LedgerReader, values: Arguments): unknown {
+  const wing = validName(values["wing"], "wing");
+  const room = validName(values["room"], "room");
+  return reader.graph.links("tunnel").flatMap((tunnel) => {
+    const [source, target] = [endOf(tunnel, "source"), endOf(tunnel, "target")];
+    const isHere = (end: LinkRecord): boolean => isIn(end, wing) && end["room"] === room;
+    if (!isHere(source) && !isHere(target)) return [];
+    const [direction, there] = isHere(source) ? ["outgoing", target] : ["incoming", source];
+    const drawerId = there["drawer_id"] ?? null;
+    const drawer = typeof drawerId === "string" ? reader.findDrawer(drawerId) : undefined;
+    return {
+      direction,
+      connected_wing: there["wing"] ?? null,
+      connected_room: there["room"] ?? null,
+      label: tunnel["label"] === undefined ? "" : tunnel["label"],
+      drawer_id: drawerId,
+      tunnel_id: tunnel["id"],
+      ...(drawer !== undefined && { drawer_preview: head(drawer.text, PREVIEW) }),
+    };
+  });
+}
+
+/** The strongest come first. */
+export function listHallways(graph: GraphReader, values: Arguments): unknown {
+  const wing = validFilter(values["wing"], "wing");
+  const limit = Math.max(1, Math.min(HALLWAYS_MAX, Number(values["limit"] ?? HALLWAYS_DEFAULT)));
+  const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
+  const { records, total } = graph.hallways(wing, limit, offset);
+  return { hallways: records, total, count: records.length, offset, limit };
+}
+
+function withDrawer(end: { wing: string; room: string }, drawerId: unknown): LinkRecord {
+  return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
+}
+
+/** Reads one end of a record that somebody may have written by hand. */
+function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
+  const end = tunnel[key];
+  return typeof end === "object" && end !== null ? (end as LinkRecord) : {};
+}
+
+function isIn(end: LinkRecord, wing: string): boolean {
+  const stored = end["wing"];
+  return typeof stored === "string" && wingSlug(stored) === (wingSlug(wing) || wing);
+}
+
+/** Imitates Python's isoformat() of a UTC moment: six digits of fraction or none. */
+export function utcTimestamp(atMs: number): string {
+  const text = new Date(atMs).toISOString().slice(0, -1);
+  return `${text.endsWith(".000") ? text.slice(0, -4) : `${text}000`}+00:00`;
+}

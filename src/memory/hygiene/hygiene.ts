@@ -1,0 +1,192 @@
+/**
+ * Forgetting, and undoing an agent's writes: two writes that only a person asks for. This file has their rules; the ledger reaches the
+ * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
+ */
+import { hash } from "node:crypto";
+import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
+import { preview } from "../drawer/logical.ts";
+import { fileOfEntry } from "../../learning/carried-graph.ts";
+import { concepts } from "../../learning/concepts.ts";
+import { conceptNumber } from "../../learning/question.ts";
+import { findShown } from "../../learning/store.ts";
+import { redact } from "../text/redact.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+/** Fewest characters of a text to forget: a shorter one would occur in half of all drawers. */
+const MATCH_MIN = 4;
+const IDS_MAX = 1000;
+const AUDIT_PAGE_MAX = 500;
+/** Most items shown, so that answers stay within a frame. */
+const SHOWN_MAX = 500;
+const TRACE_LENGTH = 120;
+const TRACE_MIN = 12;
+const TRACES_MAX = 200;
+
+/** Splits a selector into what the journal may hold and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+export function readSelector(params: Record<string, unknown>): {
+  journalled: Record<string, unknown>;
+  selector: ForgetSelector;
+} {
+  try {
+    const given = ["ids", "source", "match"].filter((key) => params[key] !== undefined);
+    if (given.length !== 1) throw new InvalidValue("give one of ids, source and match");
+    const { ids, source, match } = params;
+    if (match !== undefined) {
+      if (typeof match !== "string" || match.length < MATCH_MIN)
+        throw new InvalidValue(`match must be a text of at least ${MATCH_MIN} characters`);
+      return { journalled: { by: "match" }, selector: { match: match.toWellFormed() } };
+    }
+    if (source !== undefined) {
+      if (typeof source !== "string" || source === "") throw new InvalidValue("source must be a non-empty string");
+      return { journalled: { by: "source", source }, selector: { source } };
+    }
+    const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= IDS_MAX;
+    if (!isList || !ids.every((id) => typeof id === "string" && id !== ""))
+      throw new InvalidValue(`ids must be a list of 1 to ${IDS_MAX} drawer ids`);
+    return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+/** Shows the drawers, facts and links that would be deleted. `traces` and `marks` are pieces of their texts, for searching other files. */
+export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
+  const found = tx.forget.find(withDrawers(tx, selector));
+  const { drawers, missing, facts, links, carried } = found;
+  const marks = marksOf(found, selector);
+  return {
+    drawers: drawers.slice(0, SHOWN_MAX).map(({ id, wing, room, text, metadata }) => ({
+      drawer_id: id,
+      wing,
+      room,
+      source_file: metadata["source_file"] ?? "",
+      preview: shown(text, selector.match),
+    })),
+    total: drawers.length,
+    missing,
+    facts: facts.length,
+    links: links.length,
+    carried: carried.length,
+    sources: [...new Set(drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")))].filter(Boolean),
+    traces: [...new Set(marks.map(({ piece }) => piece))],
+    marks,
+    ids: found.facts.concat(found.entities.filter(isUnlikeWords)).slice(0, SHOWN_MAX),
+  };
+}
+
+/**
+ * Resolves ids under which a memory was shown, before or after it moved, and finds questions by their concepts, since they contain no
+ * words.
+ */
+function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
+  const { ids, match } = selector;
+  if (match !== undefined) {
+    const words = concepts(match);
+    return { match, words, concepts: words.map(conceptNumber) };
+  }
+  return ids === undefined ? selector : { ids: ids.map((id) => findShown(tx, id)?.id ?? id) };
+}
+
+export function forget(tx: LedgerTx, call: WriteCall): unknown {
+  const selector = withDrawers(tx, call.findings as ForgetSelector);
+  const found = tx.forget.find(selector);
+  const done = tx.forget.forget(found, selector, call.atMs);
+  const isClean = (id: string): boolean => selector.match === undefined || !id.includes(selector.match);
+  const ids = found.drawers.map(({ id }) => id);
+  return { ...done, drawer_ids: ids.filter(isClean).slice(0, SHOWN_MAX), missing: found.missing };
+}
+
+type UndoParams = { agent: string; sinceMs: number; untilMs: number };
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function readUndo(params: Record<string, unknown>): UndoParams {
+  const { agent, sinceMs, untilMs } = params;
+  const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+  if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs))
+    return { agent, sinceMs, untilMs };
+  throw asTyped(new InvalidValue("agent must be a name, sinceMs and untilMs moments in ms"));
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Record<string, unknown>): AuditRequest {
+  const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
+  const isNumber = (value: unknown): value is number | undefined => value === undefined || Number.isFinite(value);
+  if (!isText(agent) || !isText(tool) || !isNumber(sinceMs) || !isNumber(before) || !Number.isInteger(limit))
+    throw asTyped(new InvalidValue("agent and tool must be names, sinceMs, before and limit numbers"));
+  if (imported !== undefined && typeof imported !== "boolean")
+    throw asTyped(new InvalidValue("imported must be true or false"));
+  return {
+    ...(imported !== undefined && { imported }),
+    ...(agent !== undefined && { agent }),
+    ...(tool !== undefined && { tool }),
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(before !== undefined && { before }),
+    limit: Math.max(1, Math.min(limit as number, AUDIT_PAGE_MAX)),
+  };
+}
+
+export function previewUndo(tx: LedgerTx, { agent, sinceMs, untilMs }: UndoParams): Record<string, unknown> {
+  const plan = tx.undo.plan(agent, sinceMs, untilMs, SHOWN_MAX);
+  const items = plan.items.map(({ text, ...item }) =>
+    text === undefined ? item : { ...item, preview: shown(text, undefined) },
+  );
+  return answerOf({ ...plan, items });
+}
+
+export function undo(tx: LedgerTx, call: WriteCall): unknown {
+  const { agent, sinceMs, untilMs } = readUndo(call.params);
+  return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
+}
+
+/** Counts all graph entries of a file as one item: they are many, and their names are users' words. */
+function withoutNames(items: UndoPlan["items"]): UndoPlan["items"] {
+  const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOfEntry(item.id) } : item));
+  return [
+    ...new Map(told.map((item, at) => [item.kind === "carried" ? `${item.change} ${item.id}` : at, item])).values(),
+  ];
+}
+
+function answerOf({ items, writes, tooOld, dated, earliestMs, latestMs, agents }: UndoPlan): Record<string, unknown> {
+  const count = (change: string): number => items.filter((item) => item.change === change).length;
+  const told = withoutNames(items);
+  const refused = told.filter(({ change }) => change === "refused");
+  return {
+    writes,
+    too_old: tooOld,
+    ...(dated > 0 && { dated_by_client: { writes: dated, earliest_ms: earliestMs } }),
+    ...(latestMs !== null && { latest_ms: latestMs }),
+    agents,
+    removed: count("remove"),
+    restored: count("restore"),
+    reverted: count("revert"),
+    refused: count("refused"),
+    // All refused items are named, as far as a frame allows.
+    items: [...refused, ...told.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
+  };
+}
+
+/** Shows one line, without the secret. */
+function shown(text: string, match: string | undefined): string {
+  const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
+  return preview(redact(hidden, "strict").text);
+}
+
+/** True for an entity's id that identifies it in files: an id made of common words occurs in other texts, too. */
+function isUnlikeWords(id: string): boolean {
+  return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
+}
+
+function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
+  if (match !== undefined) return [markOf(match, match)];
+  return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
+    // Takes the longest piece that reads the same inside JSON, on one line.
+    const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
+    return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
+  });
+}
+
+function markOf(text: string, piece: string): TextMark {
+  return { piece, at: text.indexOf(piece), length: text.length, sha256: hash("sha256", text) };
+}

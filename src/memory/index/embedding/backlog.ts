@@ -1,0 +1,124 @@
+/**
+ * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the
+ * index. One page is embedded while the page before is filed, so the embedder never waits for the disk. A kill at any
+ * point loses nothing: a text stays listed until its vector is committed.
+ */
+import type { Log } from "../../../base/log.ts";
+import { within } from "../../../base/within.ts";
+import type { Changes, NewVector, PendingText } from "../../port/ledger.ts";
+import type { Embedder } from "../../port/search.ts";
+
+export type BacklogOptions = {
+  embedder: Embedder;
+  /** Texts without a vector whose row is above the given one, in row order. */
+  pending: (afterRow: number, limit: number) => PendingText[];
+  /** Commits the vectors. */
+  file: (vectors: NewVector[], model: string) => Promise<Changes>;
+  onFiled: (changes: Changes) => Promise<void>;
+  log: Log;
+};
+
+const PAGE = 64;
+const RETRY_MS = 5_000;
+/** Weight of the newest page in the moving average of a text's time. */
+const NEWEST_PART = 0.25;
+
+/** The texts without a vector, and the loop that embeds them. */
+export class Backlog {
+  readonly #options: BacklogOptions;
+  readonly #running: Promise<void>;
+  #stopped = false;
+  #woken = Promise.withResolvers<void>();
+  #asked = true;
+  /** Callers that wait until no text is left. */
+  #waiters: (() => void)[] = [];
+  /** Time to embed one text, ms: the moving average; undefined before the first page. */
+  #textMs: number | undefined;
+
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Expected time for `texts` of them, ms, by the moving average; null before the first page. */
+  expectedMs(texts: number): number | null {
+    return this.#textMs === undefined ? null : Math.round(texts * this.#textMs);
+  }
+
+  /** Tells the loop that there may be new texts. */
+  wake(): void {
+    this.#asked = true;
+    this.#woken.resolve();
+    this.#woken = Promise.withResolvers();
+  }
+
+  /** Resolves when no text was left at some moment after the call, or after the timeout. */
+  async settled(timeoutMs: number): Promise<void> {
+    const done = new Promise<void>((resolve) => this.#waiters.push(resolve));
+    this.wake();
+    await within(done, timeoutMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    for (const done of this.#waiters) done();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const waiters = this.#waiters;
+      this.#waiters = [];
+      this.#asked = false;
+      try {
+        while ((await this.#pass()) > 0);
+        for (const done of waiters) done();
+      } catch (error) {
+        this.#waiters.push(...waiters);
+        if (this.#stopped) return;
+        this.#options.log.error("embedding failed, will retry", { why: String(error), retryMs: RETRY_MS });
+        await Promise.race([this.#woken.promise, new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())]);
+      }
+      if (!this.#asked && this.#waiters.length === 0) await this.#woken.promise;
+    }
+  }
+
+  /** Embeds all pages from the first row on; the last page's filing is awaited before the list is read again. */
+  async #pass(): Promise<number> {
+    const { embedder, pending } = this.#options;
+    let filing: Promise<void> = Promise.resolve();
+    let afterRow = 0;
+    let count = 0;
+    for (;;) {
+      const texts = this.#stopped ? [] : pending(afterRow, PAGE);
+      const last = texts.at(-1);
+      if (last === undefined) break;
+      afterRow = last.row;
+      count += texts.length;
+      const startedAt = performance.now();
+      const vectors = await embedder.embed(texts.map(({ text }) => text));
+      this.#took(texts.length, performance.now() - startedAt);
+      await filing;
+      filing = this.#file(texts, vectors);
+      // The next await meets the error; until then it must not count as unhandled.
+      filing.catch(() => {});
+    }
+    await filing;
+    return count;
+  }
+
+  #took(texts: number, ms: number): void {
+    const last = ms / texts;
+    this.#textMs = this.#textMs === undefined ? last : this.#textMs + (last - this.#textMs) * NEWEST_PART;
+  }
+
+  async #file(texts: PendingText[], vectors: Float32Array[]): Promise<void> {
+    const { embedder, file, onFiled } = this.#options;
+    const named = texts.flatMap(({ row, textVersion }, index) => {
+      const vector = vectors[index];
+      return vector === undefined ? [] : [{ row, textVersion, vector }];
+    });
+    await onFiled(await file(named, embedder.identity.id));
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Worker thread that owns the models: tokenizes, runs them in batches, pools. Only embedder.ts starts it. The runtime
+ * is imported here, late, so that a machine without it loses only this thread.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { workerData } from "node:worker_threads";
+import type { InferenceSession, Tensor } from "onnxruntime-node";
+import { serveThread } from "../../../base/thread.ts";
+import { PalaceError } from "../../../base/errors.ts";
+import { type Job, type Lane, BatchLanes } from "./batch-lanes.ts";
+import type { ModelPlace } from "./model-files.ts";
+import { poolVectors } from "./pool.ts";
+import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
+
+export type EmbedThreadData = { folder: string; modelFile: string; threads: number; dimensions: number };
+export type EmbedMethods = {
+  embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
+  /** Loads the cross-encoder beside the model, for `rerank`. */
+  openReranker(place: ModelPlace): Promise<void>;
+  /** Scores how well each text answers, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
+  rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
+  /**
+   * Lets the running batch end, fails what waits, frees the model. Ending the thread during a batch would end the
+   * process.
+   */
+  close(): Promise<void>;
+};
+
+/** `run` returns one result for each text of a batch. */
+type Running = Job<TokenPair> & {
+  run: (batch: TokenPair[]) => Promise<unknown[]>;
+  results: unknown[];
+  left: number;
+  done: PromiseWithResolvers<unknown[]>;
+  /** Deadline by the monotonic clock, ms. */
+  until: number;
+};
+
+type Runtime = typeof import("onnxruntime-node");
+type Reranker = { tokenize: TokenizePair; session: InferenceSession };
+
+const OUTPUT = "last_hidden_state";
+/** A searcher often searches again: the backlog makes room for this long after a query. */
+const YIELDING_MS = 3_000;
+/**
+ * The backlog rests this long between queries that follow each other: one of its texts takes longer than a whole
+ * search.
+ */
+const REST_MS = 100;
+/** However many searches come, the backlog rests at most this many times as long as its last batch took. */
+const REST_MAX_TIMES = 5;
+
+/**
+ * The models of one thread and the batches that wait for them. Batches run one at a time, so that a query can go in
+ * between.
+ */
+class ModelRunner {
+  readonly #runtime: Runtime;
+  readonly #session: InferenceSession;
+  readonly #options: InferenceSession.SessionOptions;
+  readonly #tokenize: ReturnType<typeof openTokenizer>;
+  readonly #dimensions: number;
+  readonly #lanes = new BatchLanes<TokenPair>(({ ids }) => ids.length);
+  #reranker: Reranker | undefined;
+  #working: Promise<void> | undefined;
+  #closing = false;
+  /** Time of the last query, by the monotonic clock. */
+  #queriedAt = Number.NEGATIVE_INFINITY;
+  /** End of the backlog's rest, by the monotonic clock. */
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #added = Promise.withResolvers<void>();
+
+  constructor(runtime: Runtime, session: InferenceSession, { folder, threads, dimensions }: EmbedThreadData) {
+    this.#runtime = runtime;
+    this.#session = session;
+    this.#options = sessionOptions(threads);
+    this.#tokenize = openTokenizer(folder);
+    this.#dimensions = dimensions;
+  }
+
+  async embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]> {
+    if (texts.length === 0) return [];
+    if (lane === "query") this.#queriedAt = performance.now();
+    const items = texts.map((text) => asPair(this.#tokenize(text)));
+    const run = (batch: TokenPair[]): Promise<Float32Array[]> => this.#runModel(batch);
+    return (await this.#add({ items, lane, run, until: Number.POSITIVE_INFINITY })) as Float32Array[];
+  }
+
+  async openReranker({ folder, modelFile }: ModelPlace): Promise<void> {
+    const session = await this.#runtime.InferenceSession.create(modelFile, this.#options);
+    this.#reranker = { tokenize: openPairTokenizer(folder), session };
+  }
+
+  async rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]> {
+    const model = this.#reranker;
+    if (model === undefined) throw new PalaceError("STORE_UNAVAILABLE", "no cross-encoder is open", "palace doctor");
+    if (texts.length === 0) return [];
+    const items = texts.map((text) => model.tokenize(question, text));
+    const run = (batch: TokenPair[]): Promise<number[]> => this.#runReranker(model, batch);
+    return (await this.#add({ items, lane: "rerank", run, until: performance.now() + timeoutMs })) as number[];
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#working;
+    await this.#session.release();
+    await this.#reranker?.session.release();
+  }
+
+  async #runModel(batch: TokenPair[]): Promise<Float32Array[]> {
+    const lengths = batch.map(({ ids }) => ids.length);
+    const sequence = Math.max(...lengths);
+    const output = await this.#session.run(modelInputs(this.#runtime.Tensor, this.#session, batch, sequence));
+    return poolVectors(output[OUTPUT]?.data as Float32Array, lengths, sequence, this.#dimensions);
+  }
+
+  async #runReranker({ session }: Reranker, batch: TokenPair[]): Promise<number[]> {
+    const sequence = Math.max(...batch.map(({ ids }) => ids.length));
+    const output = await session.run(modelInputs(this.#runtime.Tensor, session, batch, sequence));
+    const logits = output[session.outputNames[0] ?? ""]?.data as Float32Array;
+    // The model gives one number a pair, or one for each class, of which the last means "answers".
+    const width = logits.length / batch.length;
+    const scores = batch.map((_, at) => logits[(at + 1) * width - 1] ?? Number.NaN);
+    if (scores.every(Number.isFinite)) return scores;
+    throw new PalaceError("STORE_UNAVAILABLE", "the cross-encoder gave no numbers", "palace doctor");
+  }
+
+  #add(job: Pick<Running, "items" | "lane" | "run" | "until">): Promise<unknown[]> {
+    const done = Promise.withResolvers<unknown[]>();
+    const running: Running = { ...job, results: [], left: job.items.length, done };
+    this.#lanes.add(running);
+    this.#added.resolve();
+    this.#added = Promise.withResolvers();
+    // If every batch was too late, the work ends before its promise is stored: it is cleared only after it was stored.
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    return done.promise;
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      await this.#rest();
+      const batch = this.#lanes.next(performance.now() - this.#queriedAt < YIELDING_MS);
+      if (batch === undefined) return;
+      const startedAt = performance.now();
+      await this.#runBatch(batch.job as Running, batch.indexes);
+      const endedAt = performance.now();
+      if (batch.job.lane === "backlog") this.#restUntil = endedAt + REST_MAX_TIMES * (endedAt - startedAt);
+    }
+  }
+
+  /** Returns at once unless only the backlog has work and somebody has just searched. */
+  async #rest(): Promise<void> {
+    while (!this.#closing && this.#lanes.isBacklogAlone) {
+      const leftMs = Math.min(this.#queriedAt + REST_MS, this.#restUntil) - performance.now();
+      if (leftMs <= 0) return;
+      await Promise.race([this.#added.promise, delay(leftMs, undefined, { ref: false })]);
+    }
+  }
+
+  async #runBatch(job: Running, indexes: readonly number[]): Promise<void> {
+    const refuse = (why: string): void => job.done.reject(new PalaceError("STORE_UNAVAILABLE", why, "repeat the call"));
+    if (this.#closing) return refuse("the embedder is closing");
+    if (performance.now() > job.until) return refuse("not reached in time");
+    try {
+      const results = await job.run(indexes.map((index) => job.items[index] as TokenPair));
+      indexes.forEach((index, at) => (job.results[index] = results[at]));
+      job.left -= indexes.length;
+      if (job.left === 0) job.done.resolve(job.results);
+    } catch (error) {
+      job.done.reject(error);
+    }
+  }
+}
+
+async function importRuntime(): Promise<Runtime> {
+  try {
+    return await import("onnxruntime-node");
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      "the embedding runtime onnxruntime-node does not load on this machine; search is lexical",
+      "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node",
+      { cause },
+    );
+  }
+}
+
+/** The runtime's idle threads would spin for a while on the cores that the rest of a search needs. */
+function sessionOptions(threads: number): InferenceSession.SessionOptions {
+  return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
+}
+
+function asPair(ids: number[]): TokenPair {
+  return { ids, secondAt: ids.length };
+}
+
+/** Pads to the longest of the batch; the mask keeps the padding out of the result. */
+function modelInputs(
+  TensorOf: typeof Tensor,
+  session: InferenceSession,
+  batch: readonly TokenPair[],
+  sequence: number,
+): Record<string, Tensor> {
+  const shape = [batch.length, sequence];
+  const tokens = new BigInt64Array(batch.length * sequence);
+  const mask = new BigInt64Array(tokens.length);
+  const types = new BigInt64Array(tokens.length);
+  batch.forEach(({ ids, secondAt }, text) => {
+    const start = text * sequence;
+    ids.forEach((token, at) => (tokens[start + at] = BigInt(token)));
+    mask.fill(1n, start, start + ids.length);
+    types.fill(1n, start + secondAt, start + ids.length);
+  });
+  const all: Record<string, Tensor> = {
+    input_ids: new TensorOf("int64", tokens, shape),
+    attention_mask: new TensorOf("int64", mask, shape),
+    token_type_ids: new TensorOf("int64", types, shape),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => session.inputNames.includes(name)));
+}
+
+await serveThread<EmbedMethods>(async () => {
+  const data = workerData as EmbedThreadData;
+  const runtime = await importRuntime();
+  const session = await runtime.InferenceSession.create(data.modelFile, sessionOptions(data.threads));
+  const models = new ModelRunner(runtime, session, data);
+  return {
+    embed: (texts, lane) => models.embed(texts, lane),
+    openReranker: (place) => models.openReranker(place),
+    rerank: (question, texts, timeoutMs) => models.rerank(question, texts, timeoutMs),
+    close: () => models.close(),
+  };
+});

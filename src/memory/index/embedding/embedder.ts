@@ -1,0 +1,113 @@
+/**
+ * The broker's embedder: turns texts into vectors through the model in a thread of its own. The composition root opens
+ * it with the files that model-files.ts found; without it the palace is in lexical mode.
+ */
+import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
+import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
+import { PalaceError } from "../../../base/errors.ts";
+import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
+import type { Lane } from "./batch-lanes.ts";
+import type { ModelFiles, ModelPlace } from "./model-files.ts";
+
+/** Number of cached query vectors, 1.5 KB each. */
+const QUERY_CACHE_MAX = 512;
+/** Texts that may wait in one lane; a page of the backlog is far smaller. */
+const WAITING_MAX = 4096;
+
+/** The embedder itself serves searches; `backlog` is the same model for background texts. */
+export type LocalEmbedder = Embedder & {
+  readonly backlog: Embedder;
+  /** Loads a cross-encoder on the same thread. Errors: those of its loading; the embedder goes on. */
+  openReranker(place: ModelPlace): Promise<Reranker>;
+};
+
+/** Searches that may wait for the reranker; a further one goes without. */
+const RERANKS_MAX = 4;
+
+/** A batch of long texts on a slow machine takes about a second. */
+const CLOSE_MAX_MS = 5_000;
+
+export type EmbedderOptions = { threads: number };
+
+/** Errors: STORE_UNAVAILABLE when the runtime or the model does not load. */
+export async function openEmbedder(files: ModelFiles, { threads }: EmbedderOptions): Promise<LocalEmbedder> {
+  const { identity, folder, modelFile } = files;
+  const data: EmbedThreadData = { folder, modelFile, threads, dimensions: identity.dimensions };
+  const thread = await startThread<EmbedMethods>(threadFile(import.meta.url, "embed-thread"), data);
+  const lane = (name: Lane): Embedder => laneEmbedder(thread, identity, name);
+  const search = cachedEmbedder(lane("query"));
+  const openReranker = async (place: ModelPlace): Promise<Reranker> => {
+    await thread.call("openReranker", place);
+    return threadReranker(thread);
+  };
+  return { ...search, backlog: lane("backlog"), openReranker };
+}
+
+function threadReranker(thread: Thread<EmbedMethods>): Reranker {
+  let waiting = 0;
+  return {
+    async rerank(question, texts, timeoutMs) {
+      if (waiting >= RERANKS_MAX)
+        throw new PalaceError("STORE_UNAVAILABLE", "too many searches wait to be reranked", "try again in a moment");
+      waiting += 1;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
+        timer = setTimeout(() => reject(error), timeoutMs);
+      });
+      // A late search counts as waiting until the thread has dropped it: a slow machine must not collect them.
+      const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
+      return Promise.race([work, late]).finally(() => clearTimeout(timer));
+    },
+  };
+}
+
+function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lane: Lane): Embedder {
+  let waiting = 0;
+  return {
+    identity,
+    async embed(texts) {
+      if (waiting + texts.length > WAITING_MAX)
+        throw new PalaceError("STORE_UNAVAILABLE", "too many texts wait to be embedded", "try again in a moment");
+      waiting += texts.length;
+      try {
+        return await thread.call("embed", texts, lane);
+      } finally {
+        waiting -= texts.length;
+      }
+    },
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const timeout = new Promise((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
+      await Promise.race([thread.call("close").catch(() => {}), timeout]);
+      clearTimeout(timer);
+      await thread.close();
+    },
+  };
+}
+
+/** Caches the vectors of the last texts asked for; a hit moves to the most recent end. */
+function cachedEmbedder(embedder: Embedder): Embedder {
+  const cache = new Map<string, Float32Array>();
+  const remember = (text: string, vector: Float32Array): void => {
+    cache.delete(text);
+    cache.set(text, vector);
+    if (cache.size > QUERY_CACHE_MAX) cache.delete(cache.keys().next().value as string);
+  };
+  return {
+    ...embedder,
+    async embed(texts) {
+      const found = new Map<string, Float32Array>();
+      for (const text of texts) {
+        const known = cache.get(text);
+        if (known !== undefined) found.set(text, known);
+      }
+      const missing = [...new Set(texts)].filter((text) => !found.has(text));
+      const vectors = missing.length === 0 ? [] : await embedder.embed(missing);
+      missing.forEach((text, at) => found.set(text, vectors[at] as Float32Array));
+      for (const [text, vector] of found) remember(text, vector);
+      // A caller may transfer its vector, so each gets a copy.
+      return texts.map((text) => (found.get(text) as Float32Array).slice());
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. A drawer
+ * takes about 400 bytes: 384 of code, the rest bookkeeping. Slots are dense: the last one fills a removed one.
+ */
+import type { Code } from "../../../base/quantize.ts";
+import type { PlaceFilter } from "../../port/drawer.ts";
+import type { Scored } from "../../port/search.ts";
+import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "./scan-wasm.ts";
+
+/** Memory grows in steps, because every step moves the bookkeeping. */
+const GROWTH = 1.5;
+const SLOTS_MIN = 1024;
+const ERROR_DEVIATIONS = 8;
+
+export class CodeMemory {
+  readonly #memory = createScanMemory();
+  readonly #slotOf = new Map<number, number>();
+  readonly #places = new Map<string, number>();
+  readonly #filed: { wing: string; room: string }[] = [];
+  #rows = new Float64Array(0);
+  #placeOf = new Int32Array(0);
+  #scales = new Float32Array(0);
+  #scaleMax = 0;
+
+  get size(): number {
+    return this.#slotOf.size;
+  }
+
+  reserve(slots: number): void {
+    if (slots <= this.#rows.length) return;
+    const room = Math.max(SLOTS_MIN, slots, Math.ceil(this.#rows.length * GROWTH));
+    this.#rows = grown(this.#rows, new Float64Array(room));
+    this.#placeOf = grown(this.#placeOf, new Int32Array(room));
+    this.#scales = grown(this.#scales, new Float32Array(room));
+    this.#memory.reserve(room);
+  }
+
+  /** Adds the row or replaces it. */
+  put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
+    const slot = this.#slotOf.get(row) ?? this.size;
+    this.reserve(slot + 1);
+    this.#slotOf.set(row, slot);
+    this.#rows[slot] = row;
+    this.#placeOf[slot] = this.#placeId(place);
+    this.#scales[slot] = scale;
+    this.#scaleMax = Math.max(this.#scaleMax, scale);
+    this.#memory.codes.set(code, slot * DIMENSIONS);
+  }
+
+  remove(row: number): void {
+    const slot = this.#slotOf.get(row);
+    if (slot === undefined) return;
+    const last = this.size - 1;
+    const lastRow = this.#rows[last] as number;
+    this.#rows[slot] = lastRow;
+    this.#placeOf[slot] = this.#placeOf[last] as number;
+    this.#scales[slot] = this.#scales[last] as number;
+    this.#memory.codes.copyWithin(slot * DIMENSIONS, last * DIMENSIONS, (last + 1) * DIMENSIONS);
+    this.#slotOf.set(lastRow, slot);
+    this.#slotOf.delete(row);
+  }
+
+  /**
+   * Bound on the error of an approximate product of unit vectors: eight standard deviations of the rounding, which is
+   * uniform within ± half a scale in each of the two codes.
+   */
+  errorMax(query: Code): number {
+    return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
+  }
+
+  /** The `keep` rows of the largest approximate products under the filter, best first; `rows` has a 1 for each that may be among them. */
+  scan(query: Code, filter: PlaceFilter, keep: number, rows?: Uint8Array): Scored[] {
+    const allowed = this.#allowedPlaces(filter);
+    const best = new BestRows(keep);
+    const { slots } = this.#memory;
+    this.#memory.query.set(query.code);
+    let count = 0;
+    for (let slot = 0; slot < this.size; slot++) {
+      if (allowed !== undefined && allowed[this.#placeOf[slot] as number] !== 1) continue;
+      if (rows !== undefined && rows[this.#rows[slot] as number] !== 1) continue;
+      slots[count++] = slot;
+      if (count < BATCH_SLOTS) continue;
+      this.#scanBatch(count, best);
+      count = 0;
+    }
+    if (count > 0) this.#scanBatch(count, best);
+    return best.take().map(({ row: slot, score }) => ({ row: this.#rows[slot] as number, score: score * query.scale }));
+  }
+
+  #scanBatch(count: number, best: BestRows): void {
+    const { slots, products } = this.#memory;
+    this.#memory.run(count);
+    for (let at = 0; at < count; at++) {
+      const slot = slots[at] as number;
+      const score = (products[at] as number) * (this.#scales[slot] as number);
+      if (score > best.worst) best.add(slot, score);
+    }
+  }
+
+  /** Undefined = everywhere; else 1 for each place that passes. */
+  #allowedPlaces({ wing, room }: PlaceFilter): Uint8Array | undefined {
+    if (wing === undefined && room === undefined) return undefined;
+    return Uint8Array.from(this.#filed, (place) =>
+      (wing === undefined || place.wing === wing) && (room === undefined || place.room === room) ? 1 : 0,
+    );
+  }
+
+  #placeId(place: { wing: string; room: string }): number {
+    const key = `${place.wing}\0${place.room}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    this.#places.set(key, this.#filed.length);
+    return this.#filed.push(place) - 1;
+  }
+}
+
+/** Keeps the best of many scores, in a heap whose root is the worst of them. */
+class BestRows {
+  readonly #keep: number;
+  readonly #heap: Scored[] = [];
+
+  constructor(keep: number) {
+    this.#keep = keep;
+  }
+
+  /** A score that is not above this need not be added. */
+  get worst(): number {
+    return this.#heap.length < this.#keep ? Number.NEGATIVE_INFINITY : this.#scoreAt(0);
+  }
+
+  add(row: number, score: number): void {
+    if (this.#heap.length < this.#keep) this.#rise(this.#heap.push({ row, score }) - 1);
+    else if (score > this.worst) {
+      this.#heap[0] = { row, score };
+      this.#sink(0);
+    }
+  }
+
+  /** Best first. */
+  take(): Scored[] {
+    return this.#heap.sort((a, b) => b.score - a.score);
+  }
+
+  #rise(from: number): void {
+    for (let at = from, parent = (at - 1) >> 1; at > 0; at = parent, parent = (at - 1) >> 1) {
+      if (this.#scoreAt(parent) <= this.#scoreAt(at)) return;
+      this.#swap(at, parent);
+    }
+  }
+
+  #sink(from: number): void {
+    for (let at = from; ;) {
+      const left = 2 * at + 1;
+      if (left >= this.#heap.length) return;
+      const lesser = left + 1 < this.#heap.length && this.#scoreAt(left + 1) < this.#scoreAt(left) ? left + 1 : left;
+      if (this.#scoreAt(at) <= this.#scoreAt(lesser)) return;
+      this.#swap(at, lesser);
+      at = lesser;
+    }
+  }
+
+  #scoreAt(at: number): number {
+    return (this.#heap[at] as Scored).score;
+  }
+
+  #swap(a: number, b: number): void {
+    const kept = this.#heap[a] as Scored;
+    this.#heap[a] = this.#heap[b] as Scored;
+    this.#heap[b] = kept;
+  }
+}
+
+function grown<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

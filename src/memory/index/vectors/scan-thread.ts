@@ -1,0 +1,137 @@
+/**
+ * Worker thread that answers the vector half of a search: it holds all codes in memory and reads the vectors themselves
+ * from the ledger for the best rows. Started by vector-index.ts. Its read connection sees committed state only.
+ */
+import { workerData } from "node:worker_threads";
+import Database from "better-sqlite3";
+import { isWindow } from "../../ledger/read/drawer-filter.ts";
+import { RowSets } from "../../ledger/read/row-sets.ts";
+import { quantize } from "../../../base/quantize.ts";
+import { serveThread } from "../../../base/thread.ts";
+import type { DrawerFilter } from "../../port/drawer.ts";
+import type { Changes } from "../../port/ledger.ts";
+import type { Scored } from "../../port/search.ts";
+import { CodeMemory } from "./code-memory.ts";
+import { DIMENSIONS } from "./scan-wasm.ts";
+
+export type ScanThreadData = { ledgerFile: string };
+export type ScanMethods = {
+  around(vector: Float32Array, filter: DrawerFilter, limit: number): number[];
+  nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Scored[];
+  similarity(vector: Float32Array, rows: readonly number[]): number[];
+  refresh(changes: Pick<Changes, "written" | "removed">): void;
+};
+
+/** Rows kept from the first pass, for each row wanted and at least: this leaves room for near-duplicates. */
+const FIRST_PASS_FACTOR = 4;
+const FIRST_PASS_MIN = 400;
+/** Codes read in one statement; a separate buffer for each would cost more than the reading. */
+const LOAD_ROWS = 1024;
+
+type CodeRow = { row: number; wing: string; room: string; code: Buffer | null; scale: number };
+
+await serveThread<ScanMethods>(() => {
+  const { ledgerFile } = workerData as ScanThreadData;
+  const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
+  const codes = new CodeMemory();
+  loadCodes(ledger, codes);
+  const sets = new RowSets(ledger);
+
+  const readVectors = ledger
+    .prepare("SELECT row, vector FROM vector WHERE row IN (SELECT value FROM json_each(?))")
+    .raw();
+  const readCodes = ledger.prepare(
+    `SELECT drawer.row, wing, room, code, scale FROM drawer LEFT JOIN vector_code ON vector_code.row = drawer.row
+     WHERE drawer.row IN (SELECT value FROM json_each(?))`,
+  );
+
+  /** Exact products with the stored vectors; rows without one are left out. */
+  function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
+    const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
+    return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));
+  }
+
+  function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
+    const query = quantize(vector);
+    // Places are known in memory; a source or a time window is looked up in the ledger's indexes.
+    const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
+    const allowed = isNarrow ? sets.of(filter).allowed : undefined;
+    const near = codes.scan(query, filter, Math.max(FIRST_PASS_MIN, limit * FIRST_PASS_FACTOR), allowed);
+    // A row that trails the last wanted one by more than both rows' possible error cannot be among them.
+    const scoreMin = (near[limit - 1]?.score ?? Number.NEGATIVE_INFINITY) - 2 * codes.errorMax(query);
+    return near.filter((one) => one.score >= scoreMin).map(({ row }) => row);
+  }
+
+  return {
+    around,
+    nearest(vector, filter, limit) {
+      const exact = dotRows(vector, around(vector, filter, limit));
+      return exact.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, limit);
+    },
+    similarity(vector, rows) {
+      const exact = new Map(dotRows(vector, rows).map(({ row, score }) => [row, score]));
+      return rows.map((row) => exact.get(row) ?? Number.NaN);
+    },
+    refresh({ written, removed }) {
+      for (const row of removed) codes.remove(row);
+      const missing = new Set(written);
+      for (const { row, wing, room, code, scale } of readCodes.all(JSON.stringify(written)) as CodeRow[]) {
+        if (code === null) continue;
+        codes.put(row, { wing, room }, code, scale);
+        missing.delete(row);
+      }
+      // The drawer was rewritten and has no vector yet: the old vector no longer belongs to its text.
+      for (const row of missing) codes.remove(row);
+    },
+  };
+});
+
+/** Loads everything in one transaction. */
+function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
+  // SQLite has no aggregate that joins blobs; as text they are joined byte for byte, and the cast gives the bytes back.
+  const page = ledger
+    .prepare(
+      `SELECT json_group_array(row), CAST(group_concat(code, '') AS BLOB), json_group_array(scale)
+       FROM (SELECT row, code, scale FROM vector_code WHERE row > ? ORDER BY row LIMIT ${LOAD_ROWS})`,
+    )
+    .raw();
+  const count = ledger.prepare("SELECT count(*) FROM vector_code").pluck();
+  ledger.transaction(() => {
+    codes.reserve(Number(count.get()));
+    const places = loadPlaces(ledger);
+    for (let last = -1; ;) {
+      const [rowList, bytes, scaleList] = page.get(last) as [string, Buffer | null, string];
+      if (bytes === null) return;
+      const rows = JSON.parse(rowList) as number[];
+      const scales = JSON.parse(scaleList) as number[];
+      rows.forEach((row, at) => {
+        const place = places.get(row);
+        if (place === undefined) return;
+        codes.put(row, place, bytes.subarray(at * DIMENSIONS, (at + 1) * DIMENSIONS), scales[at] as number);
+      });
+      last = rows.at(-1) as number;
+    }
+  })();
+}
+
+/** One list of rows for each place: far fewer strings cross into JavaScript than with one line for each row. */
+function loadPlaces(ledger: Database.Database): Map<number, { wing: string; room: string }> {
+  const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
+  const places = new Map<number, { wing: string; room: string }>();
+  for (const [wing, room, rows] of byPlace.all() as [string, string, string][]) {
+    const place = { wing, room };
+    for (const row of JSON.parse(rows) as number[]) places.set(row, place);
+  }
+  return places;
+}
+
+function toFloats(bytes: Buffer): Float32Array {
+  const aligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? bytes : new Uint8Array(bytes);
+  return new Float32Array(aligned.buffer, aligned.byteOffset, DIMENSIONS);
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < DIMENSIONS; at++) sum += (a[at] as number) * (b[at] as number);
+  return sum;
+}

@@ -1,0 +1,65 @@
+/**
+ * Exact nearest neighbours over the ledger's vectors, answered by a thread of its own. Opened by the composition root;
+ * the engine sees the VectorIndex port.
+ */
+import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
+import type { Changes } from "../../port/ledger.ts";
+import type { VectorIndex } from "../../port/search.ts";
+import { PalaceError } from "../../../base/errors.ts";
+import type { ScanMethods, ScanThreadData } from "./scan-thread.ts";
+import { DIMENSIONS } from "./scan-wasm.ts";
+
+export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
+
+/**
+ * Reads the ledger's vectors at the first question, which a palace that is only written to never asks; every commit from
+ * then on must come through `refresh`. Errors of each question: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE;
+ * STORE_MODEL_MISMATCH when asked with a vector of another length.
+ */
+export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
+  const data: ScanThreadData = { ledgerFile };
+  const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), data);
+  let waiting: { changes: Pick<Changes, "written" | "removed">; sent: Promise<void> } | undefined;
+  // Writes committed while the thread reads millions of vectors are sent to it as one change: it has room for some
+  // thousand calls.
+  const gather = ({ written, removed }: Pick<Changes, "written" | "removed">): Promise<void> => {
+    waiting ??= { changes: { written: [], removed: [] }, sent: thread.start().then(send, forget) };
+    const { changes } = waiting;
+    waiting.changes = { written: changes.written.concat(written), removed: changes.removed.concat(removed) };
+    return waiting.sent;
+  };
+  const send = async (started: Thread<ScanMethods>): Promise<void> => {
+    const changes = waiting?.changes;
+    waiting = undefined;
+    if (changes !== undefined) await started.call("refresh", changes);
+  };
+  /** The next start reads them. */
+  const forget = (): void => void (waiting = undefined);
+  return {
+    async around(vector, filter, limit) {
+      checkDimensions(vector);
+      return thread.call("around", vector, filter, limit);
+    },
+    async nearest(vector, filter, limit) {
+      checkDimensions(vector);
+      return thread.call("nearest", vector, filter, limit);
+    },
+    async similarity(vector, rows) {
+      checkDimensions(vector);
+      return thread.call("similarity", vector, rows);
+    },
+    async refresh(changes) {
+      if (thread.isStarted()) await gather(changes);
+    },
+    close: () => thread.close(),
+  };
+}
+
+function checkDimensions(vector: Float32Array): void {
+  if (vector.length === DIMENSIONS) return;
+  throw new PalaceError(
+    "STORE_MODEL_MISMATCH",
+    `the palace holds vectors of ${DIMENSIONS} numbers, the model gave ${vector.length}`,
+    "palace doctor",
+  );
+}

@@ -1,0 +1,316 @@
+/**
+ * Finds what is to be forgotten and deletes it from the ledger's tables (hygiene-schema.ts lists them), inside one
+ * write. The bytes that remain in pages, segments and other files are erased afterwards (eraser.ts,
+ * public-palace/erase). Runs on the writer thread.
+ */
+import type { Drawer } from "../../port/drawer.ts";
+import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
+import type { Forgotten } from "../../../protocol/hygiene.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+import { carriedImages, carriedRows, carriedTest } from "./carried.ts";
+import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
+import { type Clean, cleanImported, cleanImportedImages, type Written } from "./imported.ts";
+import { forgetQuestions } from "./questions.ts";
+import { stringsOf } from "./strings.ts";
+import { TextParts } from "./text-parts.ts";
+
+/** The journal holds this in place of a forgotten text. */
+const FORGOTTEN = "[forgotten]";
+/** Memories with outcomes: the writes that made them hold their text in other words, or under no id. */
+const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
+/** Ids of drawers, diary entries and memories, as every version makes them. */
+const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
+/** Tools show this much of a text (memory/drawer/logical.ts), in code points. */
+const PREVIEW = 200;
+
+type JournalRow = Written & { seq: number };
+
+export class SqliteForget implements ForgetTx {
+  readonly #database: LedgerDatabase;
+  readonly #tx: LedgerTables;
+  /** Cached for each list of drawers and freed with it, since it holds words that are to be forgotten. */
+  readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
+
+  constructor(database: LedgerDatabase, tx: LedgerTables) {
+    this.#database = database;
+    this.#tx = tx;
+  }
+
+  find(selector: ForgetSelector): Found {
+    const drawers = this.#drawers(selector);
+    const match = selector.match;
+    return {
+      drawers,
+      missing: (selector.ids ?? []).filter(
+        (id) => !drawers.some((drawer) => drawer.id === id || isSliceOf(id, drawer)),
+      ),
+      carried: carriedRows(this.#database, this.#carriedTest(drawers, selector)),
+      ...(match === undefined ? { facts: [], entities: [], links: [] } : this.#graphHolding(match)),
+    };
+  }
+
+  forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
+    const { drawers, facts, entities, links, carried } = found;
+    const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
+    const named = this.#cleanJournal(words);
+    const images = this.#cleanImages(found, selector, named, words);
+    // Closets quote their source, whichever of its drawers is forgotten.
+    const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
+    const { match } = selector;
+    const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
+    this.#tx.deleteDrawers(drawers.map(({ id }) => id));
+    // A document that is still being filed in parts may hold the text.
+    this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
+    for (const id of facts) this.#tx.graph.restore("triple", id, null);
+    for (const id of entities) this.#tx.graph.restore("entity", id, null);
+    for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
+    for (const id of carried) this.#tx.carried.restore(id, null);
+    // A before-image would let undo bring the text back.
+    this.#tx.images.clear();
+    this.#tx.touch();
+    const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
+    const { lastInsertRowid } = this.#database
+      .prepare("INSERT INTO erasure (ids, at_ms) VALUES (?, ?)")
+      .run(JSON.stringify(ids), atMs);
+    return {
+      drawers: drawers.length,
+      facts: facts.length,
+      links: links.length,
+      carried: carried.length,
+      journalRows: named.rows,
+      images,
+      erasure: Number(lastInsertRowid),
+    };
+  }
+
+  /** Returns one test for finding and cleaning, so that each word is looked up once. */
+  #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
+    const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
+    this.#carriedTests.set(drawers, test);
+    return test;
+  }
+
+  #drawers({ ids, source, match }: ForgetSelector): Drawer[] {
+    if (source !== undefined) return this.#tx.drawersOfSource(source);
+    if (ids !== undefined) return this.#whole(ids.flatMap((id) => this.#tx.findDrawer(id) ?? this.#tx.slicesOf(id)));
+    if (match === undefined) return [];
+    const escaped = inJson(match);
+    const records = this.#database
+      .prepare<[string, string, string], DrawerRecord>(
+        "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row",
+      )
+      .all(match, escaped, match);
+    const parts = new TextParts(this.#database).find(match, records.map(toDrawer));
+    return this.#whole([...records.map(toDrawer), ...parts]);
+  }
+
+  /** Adds all slices of a split drawer when one of its slices is among the drawers. */
+  #whole(drawers: readonly Drawer[]): Drawer[] {
+    const all = new Map<string, Drawer>();
+    const parents = new Set<string>();
+    for (const drawer of drawers) {
+      all.set(drawer.id, drawer);
+      const parent = drawer.metadata["parent_drawer_id"] ?? drawer.metadata["parent_entry_id"];
+      if (typeof parent === "string" && parent !== "") parents.add(parent);
+    }
+    for (const parent of parents) for (const slice of this.#tx.slicesOf(parent)) all.set(slice.id, slice);
+    return [...all.values()].sort((a, b) => a.row - b.row);
+  }
+
+  #graphHolding(match: string): Pick<Found, "facts" | "entities" | "links"> {
+    const holds = (...columns: string[]): string =>
+      columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
+    const { id, isPart } = heldAs(match);
+    // Entities match in any case; a predicate is stored in lower case only.
+    const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
+    const entities = this.#database
+      .prepare<{ match: string; id: string }, string>(
+        `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`,
+      )
+      .pluck()
+      .all({ match, id });
+    const facts = this.#database
+      .prepare<{ match: string; id: string; entities: string }, string>(
+        `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
+           OR object IN (SELECT value FROM json_each(@entities)) OR ${named("predicate")}
+           OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`,
+      )
+      .pluck()
+      .all({ match, id, entities: JSON.stringify(entities) });
+    const links = this.#database
+      .prepare<[string, string], Found["links"][number]>(
+        "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0",
+      )
+      .all(inJson(match), match);
+    return { facts, entities, links };
+  }
+
+  /**
+   * Cleans the journal rows that hold the text or name what is forgotten; their keys stay. Returns in `ids` the drawers
+   * that such rows name besides.
+   */
+  #cleanJournal(words: Words): { rows: number; ids: string[] } {
+    const clean = this.#database.prepare(
+      `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
+    );
+    const memories = [...words.ids].filter((id) => MEMORY_ID.test(id));
+    const making = new Set(
+      this.#database
+        .prepare<[string], number>(
+          "SELECT journal FROM change WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?))",
+        )
+        .pluck()
+        .all(JSON.stringify(memories)),
+    );
+    const dirty: { seq: number; result: string }[] = [];
+    const ids = new Set<string>();
+    const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
+    for (const row of rows.iterate()) {
+      const result = cleaned(row, words, making.has(row.seq), ids);
+      if (result !== undefined) dirty.push({ seq: row.seq, result });
+    }
+    for (const { seq, result } of dirty) clean.run(result, seq);
+    const { row, name } = ofOthers(words, ids);
+    const imported = cleanImported(this.#database, row, name);
+    return { rows: dirty.length + imported, ids: [...ids] };
+  }
+
+  #cleanImages(
+    { drawers, facts, entities, links, carried }: Found,
+    selector: ForgetSelector,
+    named: { ids: string[] },
+    words: Words,
+  ): number {
+    const { graph } = words;
+    const ids = [...drawers.map(({ id }) => id), ...(selector.ids ?? [])];
+    const asked = forgetQuestions(this.#database, ids, selector.concepts ?? []);
+    const kinds: readonly [kind: string, ids: readonly string[]][] = [
+      ["drawer", ids],
+      ["standing", [...ids, ...asked]],
+      ["triple", facts],
+      ["entity", entities],
+      ["carried", [...carried, ...carriedImages(this.#database, this.#carriedTest(drawers, selector))]],
+      ["tunnel", links.flatMap(({ kind, id }) => (kind === "tunnel" ? [id] : []))],
+      ["hallway", links.flatMap(({ kind, id }) => (kind === "hallway" ? [id] : []))],
+    ];
+    const remove = this.#database.prepare(
+      "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
+    );
+    const { row, name } = ofOthers(words, new Set());
+    let removed = cleanImportedImages(this.#database, row, name);
+    for (const [kind, of] of kinds) if (of.length > 0) removed += remove.run(kind, JSON.stringify(of)).changes;
+    const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
+    for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
+    const { match, source } = selector;
+    // This covers facts that were taken back, and facts older than the last time the same text was forgotten.
+    const holding = this.#database
+      .prepare<[], { kind: string; id: string }>(
+        "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
+      )
+      .all()
+      .filter(({ id }) => graph.isId(id));
+    if (source !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
+          )
+          .all(source),
+      );
+    if (match !== undefined)
+      holding.push(
+        ...this.#database
+          .prepare<[string, string], { kind: string; id: string }>(
+            "SELECT DISTINCT kind, id FROM change WHERE kind NOT IN ('carried', 'imported') AND (instr(before, ?) > 0 OR instr(id, ?) > 0)",
+          )
+          .all(inJson(match), match),
+      );
+    for (const { kind, id } of holding) {
+      if (kind === "drawer") named.ids.push(id);
+      removed += remove.run(kind, JSON.stringify([id])).changes;
+    }
+    return removed;
+  }
+}
+
+/**
+ * Returns the row's result without the forgotten words; undefined for a row without them.
+ * Adds to `ids` the drawers that such a row names besides.
+ */
+function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
+  if (isMaking) return JSON.stringify({ text: FORGOTTEN });
+  const given = [...stringsOf(JSON.parse(row.arguments))];
+  const strings = [...given, ...stringsOf(JSON.parse(row.result))];
+  const isOfSource = given.some((text) => words.isSource(text, row.method));
+  const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
+  if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
+  // A drawer that once held the text and no longer does still has an older state in the palace's queue.
+  if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
+  return JSON.stringify(withoutWords(JSON.parse(row.result), words));
+}
+
+/** Cleans rows of other memories and the memories' names. Such a row has the ids of the memories that it made. */
+function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
+  return {
+    row: (row, made) =>
+      cleaned(
+        row,
+        words,
+        made.some((id) => words.ids.has(id)),
+        ids,
+      ),
+    name: (text) => String(withoutWords(text, words)),
+  };
+}
+
+type Words = {
+  ids: ReadonlySet<string>;
+  isOf: (text: string) => boolean;
+  /**
+   * True when an argument of that method names a forgotten source, or holds the whole document of one that loses
+   * drawers.
+   */
+  isSource: (text: string, method: string) => boolean;
+  graph: GraphNames;
+  /** Also looks for drawers that no longer exist. */
+  isWide: boolean;
+};
+
+function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector, graph: GraphNames): Words {
+  const names = new Set([...ids, ...drawers.map(({ id }) => id)]);
+  const texts = new Set<string>();
+  const sources = new Set(drawers.map(({ metadata }) => metadata["source_file"]).filter((file) => file !== ""));
+  for (const { text, metadata } of drawers) {
+    texts.add(text);
+    texts.add(`${Array.from(text).slice(0, PREVIEW).join("")}...`);
+    const parent = metadata["parent_drawer_id"] ?? metadata["parent_entry_id"];
+    if (typeof parent === "string" && parent !== "") names.add(parent);
+  }
+  return {
+    ids: names,
+    isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
+    // Only feeders' methods have a dot in their name, and they are given whole documents: a drawer's text is part of
+    // one.
+    isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
+    graph,
+    isWide: match !== undefined || source !== undefined,
+  };
+}
+
+/** Drawer ids stay in an answer, so that a repeated call still gets the id of the drawer it made. */
+function withoutWords(value: unknown, words: Words): unknown {
+  const isGone = (text: string): boolean => words.isOf(text) || (!isDrawerId(text) && words.graph.isOf(text));
+  if (typeof value === "string") return isGone(value) ? FORGOTTEN : value;
+  if (Array.isArray(value)) return value.map((one) => withoutWords(one, words));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [isGone(key) ? FORGOTTEN : key, withoutWords(one, words)]),
+  );
+}
+
+/** Escapes a text for the inside of a JSON string's quotes. */
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

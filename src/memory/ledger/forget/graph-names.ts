@@ -1,0 +1,57 @@
+/**
+ * Computes the ids under which the graph keeps what is to be forgotten. Ids of entities and facts are made of their
+ * words in lower case, and stay in the journal's answers and in the before-images after their rows are deleted. Used by
+ * forget.ts.
+ */
+import type { Found } from "../../port/hygiene.ts";
+import type { LedgerDatabase } from "../open.ts";
+
+export type GraphNames = {
+  /** True for the id of a forgotten entity or fact. */
+  isId: (text: string) => boolean;
+  /** True when a row of that method names the entity; in other tools' rows a room or wing may have the same name. */
+  isNameIn: (method: string, text: string) => boolean;
+  /** True when a row that is known to belong to the forgotten text holds its words, in any case. */
+  isOf: (text: string) => boolean;
+};
+
+const TOKEN_MIN = 12;
+/** Methods whose arguments and answers name entities. */
+const OF_GRAPH = /^(?:kg_|memory\.)/;
+
+/**
+ * Builds the id that the graph makes of a text (memory/graph/facts.ts). `isPart`: the id occurs inside others, because
+ * the text has no characters of its own in an id.
+ */
+export function heldAs(match: string): { id: string; isPart: boolean } {
+  const id = foldedOf(match);
+  return { id, isPart: id.length >= TOKEN_MIN && /[a-z]/.test(id) && /[0-9]/.test(id) };
+}
+
+export function graphNames(database: LedgerDatabase, found: Found, match: string | undefined): GraphNames {
+  if (match === undefined) return { isId: () => false, isNameIn: () => false, isOf: () => false };
+  const { id, isPart } = heldAs(match);
+  const entities = new Set([...found.entities, ...goneEntities(database, match), id]);
+  const facts = new Set(found.facts);
+  const infixes = [...entities].map((entity) => `_${entity}_`);
+  const isToken = (text: string): boolean => isPart && foldedOf(text).includes(id);
+  const isFact = (text: string): boolean =>
+    facts.has(text) || (text.startsWith("t_") && infixes.some((infix) => text.includes(infix)));
+  return {
+    isId: (text) => entities.has(text) || isFact(text) || isToken(text),
+    isNameIn: (method, text) => isFact(text) || isToken(text) || (OF_GRAPH.test(method) && entities.has(text)),
+    isOf: (text) => entities.has(text) || isFact(text) || foldedOf(text).includes(id),
+  };
+}
+
+/** Names of entities that were taken back; only the image of their removal still holds them. */
+function goneEntities(database: LedgerDatabase, match: string): string[] {
+  return database
+    .prepare<[string], string>("SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0")
+    .pluck()
+    .all(JSON.stringify(match).slice(1, -1));
+}
+
+function foldedOf(text: string): string {
+  return text.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
+}

@@ -1,0 +1,84 @@
+/**
+ * A row of the graph in the form that the ledger and upstream's files share, and how the two are compared. Pure, apart
+ * from reading the ledger. Imported by this folder, and by memory/ledger/tables/graph-merge.ts for its types.
+ */
+import type { Statement } from "better-sqlite3";
+import type { LinkKind } from "../port/graph.ts";
+import type { LedgerDatabase } from "./open.ts";
+import { bodySql, GRAPH_TABLES } from "./schema/graph-schema.ts";
+
+export type DatabaseKind = keyof typeof GRAPH_TABLES;
+export type Kind = DatabaseKind | LinkKind;
+export type RowName = { kind: Kind; id: string };
+/** `body`: the columns as a JSON array, or a link's record as JSON. */
+export type FileRow = RowName & { body: string };
+/** A row whose newest state a file does not hold yet; a null `body` means that the row is deleted. */
+export type ListedRow = RowName & { seq: number; body: string | null };
+
+/** Changes that other processes made in a file. */
+export type Finding = {
+  /** Rows that are new in the file or differ there. */
+  rows: FileRow[];
+  /** Rows that the file has lost: they are sent again, because upstream deletes no facts. */
+  missing: RowName[];
+  /** Links that somebody deleted from the file; upstream deletes links. */
+  deleted: RowName[];
+};
+
+/** The ledger's links of one kind: records by id, and the ids that wait to be sent. */
+export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
+
+export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
+  return ledger.transaction(() => ({
+    bodies: new Map(
+      ledger
+        .prepare<[string], [string, string]>("SELECT id, record FROM link WHERE kind = ? ORDER BY row")
+        .raw()
+        .all(kind),
+    ),
+    listed: new Set(ledger.prepare<[string], string>("SELECT id FROM graph_outbox WHERE kind = ?").pluck().all(kind)),
+  }))();
+}
+
+export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit: number): ListedRow[] {
+  const bodyOf = new Map(kinds.map((kind) => [kind, bodyStatement(ledger, kind)]));
+  return ledger
+    .prepare<(string | number)[], RowName & { seq: number }>(
+      `SELECT seq, kind, id FROM graph_outbox WHERE kind IN (${kinds.map(() => "?").join()}) ORDER BY seq LIMIT ?`,
+    )
+    .all(...kinds, limit)
+    .map((row) => ({ ...row, body: bodyOf.get(row.kind)?.get(row.id) ?? null }));
+}
+
+/** One row's body by its id. */
+export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
+  const from = isLink(kind)
+    ? `record FROM link WHERE kind = '${kind}' AND`
+    : `${bodySql(kind)} FROM ${GRAPH_TABLES[kind].table} WHERE`;
+  return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
+}
+
+/**
+ * A listed link waits to be sent and differs until then. A link that is not listed was last seen equal on both sides,
+ * so a difference or a removal in the file is somebody else's change; a missing file, however, deletes nothing.
+ */
+export function compareLinks(
+  { bodies, listed }: Held,
+  theirs: Iterable<FileRow>,
+  kind: LinkKind,
+  isThere: boolean,
+): Finding {
+  const rows: FileRow[] = [];
+  const seen = new Set<string>();
+  for (const row of theirs) {
+    if (seen.has(row.id)) continue;
+    seen.add(row.id);
+    if (bodies.get(row.id) !== row.body) rows.push(row);
+  }
+  const gone = [...bodies.keys()].filter((id) => !seen.has(id) && !listed.has(id)).map((id) => ({ kind, id }));
+  return isThere ? { rows, missing: [], deleted: gone } : { rows, missing: gone, deleted: [] };
+}
+
+export function isLink(kind: Kind): kind is LinkKind {
+  return kind === "tunnel" || kind === "hallway";
+}

@@ -1,0 +1,147 @@
+/**
+ * The journal records who wrote what and when, the answer that a repeated key gets, and what the write changed. Long
+ * texts are shortened; forgotten texts are cut out. Used by writer.ts on the writer thread, inside its transactions.
+ */
+import { hash } from "node:crypto";
+import { isMoment, type Moment } from "../../../base/boot.ts";
+import { faultPoint } from "../../../base/fault.ts";
+import { parseJson } from "../../../base/parse-json.ts";
+import type { WriteCall } from "../../port/ledger.ts";
+import type { LedgerDatabase } from "../open.ts";
+import type { Image } from "../tables/images.ts";
+
+/** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
+const TEXT_MAX = 256;
+/**
+ * Stands in place of a fingerprint once the write's text is forgotten: any call with that key gets the stored answer.
+ */
+const FORGOTTEN = "";
+
+/** How long keys and before-images are kept; `imagesBytes` bounds the before-images, and the oldest go first. */
+export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
+
+/** Rows deleted in one step: it takes some milliseconds, and other writes run in between. */
+const PRUNED_PER_STEP = 2_000;
+
+export class Journal {
+  readonly #statements;
+
+  constructor(database: LedgerDatabase) {
+    const prepare = (sql: string) => database.prepare(sql);
+    this.#statements = {
+      find: database.prepare<[string], { fingerprint: string; result: string }>(
+        "SELECT fingerprint, result FROM journal WHERE key = ?",
+      ),
+      add: prepare(
+        `INSERT INTO journal (key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
+      addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
+      // The rows are found by seq, which rises with time: an index of the times would cost every write a page.
+      firstSince: database
+        .prepare<[number], number | null>(
+          `SELECT coalesce((SELECT seq FROM journal WHERE at_ms >= ? ORDER BY seq LIMIT 1), 1 + (SELECT max(seq) FROM journal))`,
+        )
+        .pluck(),
+      prune: prepare("DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq < ? ORDER BY seq LIMIT ?)"),
+      pruneImported: prepare(
+        "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
+      ),
+      // An import brings nothing that the retention has deleted.
+      historyFrom: prepare(
+        `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
+           ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,
+      ),
+      pruneImages: prepare(
+        `DELETE FROM change WHERE journal < ? AND journal <= coalesce(
+           (SELECT journal FROM change ORDER BY journal LIMIT 1 OFFSET ?), 9223372036854775807)`,
+      ),
+      imagesSize: database.prepare<[], { journal: number; bytes: number }>(
+        "SELECT journal, sum(coalesce(octet_length(before), 0) + octet_length(id) + 64) AS bytes FROM change GROUP BY journal ORDER BY journal DESC",
+      ),
+      prunedAt: database
+        .prepare<[], number>("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'pruned_at_ms'")
+        .pluck(),
+      setPrunedAt: prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('pruned_at_ms', ?)"),
+      getMoment: database.prepare<[], string>("SELECT value FROM meta WHERE key = 'pruned_moment'").pluck(),
+      setMoment: prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('pruned_moment', ?)"),
+      undoFrom: prepare(
+        `INSERT INTO meta (key, value) VALUES ('undo_from_seq', CAST(@seq AS TEXT))
+           ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), @seq) AS TEXT)`,
+      ),
+    };
+  }
+
+  /** Looks up a repeated key. `undefined`: the key is new; "other": it was used for another call. */
+  find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
+    const known = this.#statements.find.get(key);
+    if (known === undefined) return undefined;
+    if (known.fingerprint !== fingerprint && known.fingerprint !== FORGOTTEN) return "other";
+    return { value: JSON.parse(known.result) };
+  }
+
+  add(call: WriteCall, fingerprint: string, value: unknown, images: readonly Image[]): void {
+    const { agent, door, uid, pid } = call.peer;
+    const { atMs, arrivedAtMs = atMs } = call;
+    const { lastInsertRowid: seq } = this.#statements.add.run(
+      ...[call.key, fingerprint, arrivedAtMs, call.method, agent, door, uid, pid, call.requestId],
+      JSON.stringify(call.params, shorten),
+      JSON.stringify(value),
+    );
+    if (arrivedAtMs !== atMs) this.#statements.addClaim.run(seq, atMs);
+    faultPoint("commit.after-journal");
+    for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
+  }
+
+  /** Deletes what is too old in one bounded step; true if there is more. `now`: ms. */
+  prune(retention: Retention, now: number): boolean {
+    const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
+    const undoSeq = Math.max(firstSince.get(now - retention.undoMs) ?? 0, this.#firstThatFits(retention.imagesBytes));
+    const images = pruneImages.run(undoSeq, PRUNED_PER_STEP).changes;
+    undoFrom.run({ seq: undoSeq });
+    const sinceMs = Math.trunc(now - retention.journalRetentionMs);
+    const rows = prune.run(firstSince.get(sinceMs) ?? 0, PRUNED_PER_STEP).changes;
+    const imported = pruneImported.run(sinceMs, PRUNED_PER_STEP).changes;
+    historyFrom.run({ ms: sinceMs });
+    return images > 0 || [rows, imported].includes(PRUNED_PER_STEP);
+  }
+
+  /** Time of the last pruning, ms; infinite before the first. */
+  get prunedAtMs(): number {
+    return this.#statements.prunedAt.get() ?? Number.POSITIVE_INFINITY;
+  }
+
+  set prunedAtMs(ms: number) {
+    this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
+  }
+
+  /** The moment of the last pruning; undefined before the first. */
+  get prunedAt(): Moment | undefined {
+    const noted = parseJson(this.#statements.getMoment.get() ?? "");
+    return isMoment(noted) ? noted : undefined;
+  }
+
+  set prunedAt(moment: Moment) {
+    this.#statements.setMoment.run(JSON.stringify(moment));
+  }
+
+  /** The journal row at which the newest images stop fitting into the bound. */
+  #firstThatFits(bytesMax: number): number {
+    let bytes = 0;
+    for (const row of this.#statements.imagesSize.iterate()) {
+      bytes += row.bytes ?? 0;
+      if (bytes > bytesMax) return row.journal + 1;
+    }
+    return 0;
+  }
+}
+
+export function fingerprintOf(call: WriteCall): string {
+  return hash("sha256", `${call.method}\n${JSON.stringify(call.params)}`).slice(0, 32);
+}
+
+function shorten(_key: string, value: unknown): unknown {
+  if (typeof value !== "string" || value.length <= TEXT_MAX) return value;
+  return `[${value.length} characters, sha256 ${hash("sha256", value)}]`;
+}

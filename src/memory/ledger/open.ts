@@ -1,0 +1,186 @@
+/**
+ * Opens the ledger for its one writer or for a reader. Called from the broker's threads only.
+ */
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../base/fault.ts";
+import { keepFolder, syncPath } from "../../base/folders.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
+
+export type LedgerDatabase = Database.Database;
+
+const READ_CACHE_KIB = 32 * 1024;
+const WRITE_CACHE_KIB = 64 * 1024;
+
+const RESTORE_HINT =
+  "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR";
+
+/**
+ * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL,
+ * PROTOCOL_VERSION_MISMATCH; a damaged file is left exactly as it is.
+ */
+export function openForWriting(file: string): LedgerDatabase {
+  return translated("open the ledger", file, () => {
+    if (!existsSync(file)) make(file);
+    const database = new Database(file);
+    try {
+      prepare(database, file);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  });
+}
+
+/** A connection that can only read. The writer must have opened the ledger before. */
+export function openForReading(file: string): LedgerDatabase {
+  return translated("open the ledger", file, () => {
+    const database = new Database(file, { readonly: true, fileMustExist: true });
+    database.pragma("query_only = 1");
+    database.pragma(`cache_size = -${READ_CACHE_KIB}`);
+    return database;
+  });
+}
+
+/**
+ * Makes an empty ledger beside its place and moves it there whole, so a file in that place is never one that was only
+ * begun. Errors: STORE_CORRUPT when the log of a lost ledger is there, which SQLite would write into the new one.
+ */
+function make(file: string): void {
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    throw new PalaceError("STORE_CORRUPT", `${file} is gone, and its log ${file}-wal is still there`, RESTORE_HINT);
+  keepFolder(dirname(file));
+  const begun = `${file}.new`;
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
+  // An adopted palace may lie in a folder that others can read; SQLite gives its log the mode of the file.
+  closeSync(openSync(begun, "a", 0o600));
+  const database = new Database(begun);
+  try {
+    // SQLite frees pages step by step only if this is set before anything is in the file
+    // (sqlite.org/pragma.html#pragma_auto_vacuum).
+    database.pragma("auto_vacuum = INCREMENTAL");
+    database.transaction(() => {
+      database.pragma(`application_id = ${APPLICATION_ID}`);
+      database.exec(SCHEMA);
+      database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    })();
+  } finally {
+    database.close();
+  }
+  syncPath(begun);
+  faultPoint("ledger.before-place");
+  renameSync(begun, file);
+  syncPath(dirname(file));
+}
+
+function prepare(database: LedgerDatabase, file: string): void {
+  if (statSync(file).size === 0)
+    throw new PalaceError("STORE_CORRUPT", `${file} is empty, and no palace begins in its place`, RESTORE_HINT);
+  if (database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
+    throw new PalaceError("STORE_CORRUPT", `${file} is not a palace ledger`, RESTORE_HINT);
+  }
+  database.pragma("journal_mode = WAL");
+  // SQLite itself syncs the log only before it overwrites it and before a checkpoint; the writer syncs after each of
+  // its commits, as an acknowledgement needs (Source: sqlite.org/pragma.html#pragma_synchronous). The setting holds for
+  // one connection, so it is made at every open.
+  database.pragma("synchronous = NORMAL");
+  database.pragma("foreign_keys = OFF");
+  database.pragma("temp_store = MEMORY");
+  database.pragma(`cache_size = -${WRITE_CACHE_KIB}`);
+  const version = database.pragma("user_version", { simple: true }) as number;
+  if (version > SCHEMA_VERSION) {
+    throw new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `${file} was written by a newer palace-devbox (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+      "update palace-devbox to the version that wrote it",
+    );
+  }
+  for (let from = version; from < SCHEMA_VERSION; from++) {
+    database.transaction(() => {
+      database.exec(MIGRATIONS[from] ?? "");
+      database.pragma(`user_version = ${from + 1}`);
+    })();
+  }
+  database.prepare("SELECT count(*) FROM place").get();
+}
+
+const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [
+  [
+    /^SQLITE_(CORRUPT|NOTADB|FORMAT)/,
+    (file, cause) =>
+      new PalaceError("STORE_CORRUPT", `${file} is damaged; it was left as it is`, RESTORE_HINT, { cause }),
+  ],
+  [
+    /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
+    (_file, cause) =>
+      new PalaceError(
+        "STORE_DISK_FULL",
+        "the disk is full; nothing was written",
+        "free some space and repeat the call",
+        { cause },
+      ),
+  ],
+  [
+    /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_READ_ONLY",
+        `${file} cannot be written; reads go on`,
+        "make its folder writable for this user and run `palace restart`",
+        {
+          cause,
+        },
+      ),
+  ],
+  [
+    /^SQLITE_(BUSY|LOCKED)/,
+    (file, cause) =>
+      new PalaceError("STORE_UNAVAILABLE", `${file} is locked by another process`, "close that process and repeat", {
+        cause,
+      }),
+  ],
+  [
+    /^SQLITE_IOERR/,
+    (file, cause) =>
+      new PalaceError(
+        "STORE_UNAVAILABLE",
+        `reading or writing ${file} failed`,
+        "look at the disk, then run `palace restart`",
+        { cause },
+      ),
+  ],
+];
+
+/** Translates SQLite's errors into PalaceErrors; other errors pass through. */
+export function translateError(error: unknown, file: string): unknown {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (error instanceof PalaceError || typeof code !== "string") return error;
+  if (/^E(NOSPC|DQUOT)$/.test(code))
+    return new PalaceError(
+      "STORE_DISK_FULL",
+      "the disk is full; nothing was written",
+      "free some space and repeat the call",
+      { cause: error },
+    );
+  if (/^E(ACCES|PERM|ROFS)$/.test(code))
+    return new PalaceError(
+      "STORE_READ_ONLY",
+      `${dirname(file)} cannot be written`,
+      "make the folder writable for this user and run `palace restart`",
+      { cause: error },
+    );
+  return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
+}
+
+function translated<T>(op: string, file: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const known = translateError(error, file);
+    if (known instanceof PalaceError) throw known;
+    throw new PalaceError("STORE_UNAVAILABLE", `cannot ${op} ${file}`, "run `palace logs`", { op, cause: error });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
+ * number of rows.
+ */
+import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
+import type { LedgerDatabase } from "../open.ts";
+
+/** Rows that one page examines, whoever wrote them: a few milliseconds. */
+const LOOKED_AT_MAX = 5_000;
+
+type Row = Omit<AuditEntry, "arguments" | "claimed_ms" | "imported_from"> & {
+  claimed_ms: number | null;
+  arguments: string;
+};
+type Imported = Row & { row: number; source: string };
+
+export class SqliteJournalReader {
+  readonly #database: LedgerDatabase;
+
+  constructor(database: LedgerDatabase) {
+    this.#database = database;
+  }
+
+  page(request: AuditRequest): AuditPage {
+    if (request.imported === true) return this.#imported(request);
+    const { agent, tool, sinceMs = 0, before, limit } = request;
+    const top = before ?? this.#edge("max") + 1;
+    const floor = Math.max(top - LOOKED_AT_MAX, 0);
+    const rows = this.#database
+      .prepare<unknown[], Row>(
+        `SELECT seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM journal
+           LEFT JOIN journal_claim ON journal_claim.journal = journal.seq
+         WHERE seq >= ? AND seq < ? AND at_ms >= ? ${agent === undefined ? "" : "AND agent = ?"} ${tool === undefined ? "" : "AND method = ?"}
+         ORDER BY seq DESC LIMIT ?`,
+      )
+      .all(...[floor, top, sinceMs, agent, tool, limit].filter((value) => value !== undefined));
+    const last = rows.length === limit ? (rows.at(-1)?.seq ?? 0) : floor;
+    return {
+      entries: rows.map(toEntry),
+      next: last > this.#edge("min") && !this.#isOlder(last, sinceMs) ? last : null,
+    };
+  }
+
+  /** Rows of other memories, by their time. `before`: the row number of the last one. */
+  #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
+    const topMs =
+      before === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : this.#database
+            .prepare<[number], number>("SELECT at_ms FROM imported_journal WHERE row = ?")
+            .pluck()
+            .get(before);
+    // The retention or an undo of the import has deleted the row meanwhile.
+    if (topMs === undefined) return { entries: [], next: null };
+    const entries: AuditEntry[] = [];
+    let looked = 0;
+    const rows = this.#database.prepare<[number, number, number], Imported>(
+      `SELECT row, source, seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM imported_journal
+         WHERE (at_ms, row) < (?, ?) AND at_ms >= ? ORDER BY at_ms DESC, row DESC`,
+    );
+    for (const { row, source, ...entry } of rows.iterate(topMs, before ?? Number.MAX_SAFE_INTEGER, sinceMs)) {
+      const isAsked = [undefined, entry.agent].includes(agent) && [undefined, entry.method].includes(tool);
+      if (isAsked) entries.push({ ...toEntry(entry), imported_from: source });
+      if (entries.length === limit || ++looked === LOOKED_AT_MAX) return { entries, next: row };
+    }
+    return { entries, next: null };
+  }
+
+  #edge(which: "min" | "max"): number {
+    return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
+  }
+
+  /** True when every row below `seq` arrived before the moment. */
+  #isOlder(seq: number, sinceMs: number): boolean {
+    const below = this.#database
+      .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")
+      .pluck()
+      .get(seq);
+    return below === undefined || below < sinceMs;
+  }
+}
+
+function toEntry({ claimed_ms: claimedMs, arguments: asked, ...row }: Row): AuditEntry {
+  return {
+    ...row,
+    ...(claimedMs !== null && { claimed_ms: claimedMs }),
+    arguments: JSON.parse(asked) as Record<string, unknown>,
+  };
+}

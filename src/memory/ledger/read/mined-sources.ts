@@ -1,0 +1,61 @@
+/**
+ * Lists sources that MemPalace's miners have filed and this memory has not: their drawers were adopted with the palace
+ * and tell which state of the file they hold. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of
+ * 3.11.
+ */
+import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
+import type { Miner } from "../../../protocol/filing.ts";
+import type { LedgerDatabase } from "../open.ts";
+
+/** Drawers of an older version are stale. Those of MemPalace 3.12, which writes 3, are left alone. */
+const NORMALIZE_VERSION = 2;
+const CHUNKER_VERSION = 2;
+
+const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
+const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
+/** Drawers of 3.3.6 do not tell the file's time. */
+const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
+
+/**
+ * SQL over a drawer: true for a drawer that this miner checks. What another miner made of the same file does not count.
+ */
+const RULES: Readonly<Record<Miner, string>> = {
+  projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
+  formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
+  exchange: `${IS_OF_CONVERSATION} AND coalesce(${of("extract_mode")}, 'exchange') = 'exchange' AND ${IS_CUT_SO}`,
+  general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
+};
+
+/** Sources examined in one step; they mostly have some thousands of drawers, which takes tens of milliseconds. */
+const SOURCES_PER_PAGE = 200;
+
+/**
+ * A filing record of ours holds the file's time, current or not; adopted drawers have none. Drawers that tell their
+ * number count as filed only when all of them exist, because a mine may have died between two of them.
+ */
+export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
+  const folder = below.endsWith("/") ? below : `${below}/`;
+  const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
+  const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
+  // Names alone are read from the index; sources that we filed ourselves cost no more than that.
+  const names = ledger
+    .prepare<typeof bounds, string>(
+      `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
+         WHERE source_file > @after AND source_file < @end AND source_file <> ''
+           AND NOT EXISTS (SELECT 1 FROM source s
+             WHERE s.source_file = d.source_file || @mark AND (s.sha256 <> '' OR s.mtime <> 0))
+         ORDER BY source_file LIMIT ${SOURCES_PER_PAGE}`,
+    )
+    .pluck()
+    .all(bounds);
+  const rows = ledger
+    .prepare<[string, string], MinedRow>(
+      `SELECT d.source_file AS sourceFile, ${of("source_mtime")} AS mtime, min(${of("filed_at")}) AS filedAt
+         FROM drawer d INDEXED BY drawer_source
+         WHERE d.source_file IN (SELECT value FROM json_each(?)) AND d.source_file <> '' AND d.wing = ?
+           AND ${of("normalize_version")} >= ${NORMALIZE_VERSION} AND ${RULES[miner]}
+         GROUP BY 1, 2 HAVING count(*) >= min(coalesce(${of("chunk_total")}, 0))`,
+    )
+    .all(JSON.stringify(names), wing);
+  return { rows, last: names.length < SOURCES_PER_PAGE ? undefined : names.at(-1) };
+}

@@ -1,0 +1,43 @@
+/** Reads what the public palace does not have yet, of drawers or of closets. Runs on the broker's main thread, as reader.ts does. */
+import { invariant } from "../../../base/invariant.ts";
+import type { Metadata } from "../../port/drawer.ts";
+import type { OutboxEntry } from "../../port/public-palace.ts";
+import type { LedgerDatabase } from "../open.ts";
+import type { OutboxKind } from "../outbox-kinds.ts";
+import { toFloats } from "../record.ts";
+
+type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string; vector: Buffer | null };
+type OutboxLag = { entries: number; oldestAtMs: number | null; awaitingVector: number };
+
+export class OutboxReader {
+  readonly #database: LedgerDatabase;
+  readonly #kind: OutboxKind;
+
+  constructor(database: LedgerDatabase, kind: OutboxKind) {
+    this.#database = database;
+    this.#kind = kind;
+  }
+
+  /** The oldest first; a record of null is to be removed. */
+  entries(limit: number): OutboxEntry[] {
+    const { table, joined } = this.#kind;
+    return this.#database
+      .prepare<[number], OutboxRecord>(
+        `SELECT o.seq, o.id, c.text, c.metadata, vector FROM ${table} o ${joined} ORDER BY o.seq LIMIT ?`,
+      )
+      .all(limit)
+      .map(({ seq, id, text, metadata, vector }) => {
+        if (text === null) return { seq, id, record: null };
+        invariant(vector, "what enters the outbox has its vector");
+        return { seq, id, record: { id, text, metadata: JSON.parse(metadata) as Metadata, vector: toFloats(vector) } };
+      });
+  }
+
+  lag(): OutboxLag {
+    const { table, pending } = this.#kind;
+    const sql = `SELECT count(*) AS entries, (SELECT at_ms FROM ${table} ORDER BY seq LIMIT 1) AS oldestAtMs,
+      (${pending}) AS awaitingVector FROM ${table}`;
+    const lag = this.#database.prepare<[], OutboxLag>(sql).get();
+    return lag ?? { entries: 0, oldestAtMs: null, awaitingVector: 0 };
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * Implements LedgerReader over SQLite, and the lists that the embedding backlog and the outbox work through. Runs on
+ * the broker's main thread on a read-only connection: an index answers every query here in well under a millisecond.
+ */
+import { statSync } from "node:fs";
+import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
+import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
+import type { LedgerReader, PendingText } from "../../port/ledger.ts";
+import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
+import { MINED_KEYS } from "../../../protocol/filing.ts";
+import { type ConversationRecord, toConversation } from "../conversation-row.ts";
+import { openForReading, type LedgerDatabase } from "../open.ts";
+import { DRAWERS } from "../outbox-kinds.ts";
+import { ANEW } from "../schema/conversation-schema.ts";
+import { PARENT, SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
+import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
+import { DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, recipeOf, toDrawer, toFloats } from "../record.ts";
+import { SqliteClosetReader } from "./closet-reader.ts";
+import { condition, IN_ROOM } from "./drawer-filter.ts";
+import { drawerPage } from "./drawer-pages.ts";
+import { SqliteGraphReader } from "./graph-reader.ts";
+import { SqliteJournalReader } from "./journal-reader.ts";
+import { carriedAfter } from "./carried-reader.ts";
+import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
+import { cacheStatements } from "./statement-cache.ts";
+import { LogicalPages } from "./logical-pages.ts";
+import { minedSources } from "./mined-sources.ts";
+import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
+import { OutboxReader } from "./outbox-reader.ts";
+
+/** Upstream reads at most this many diary rows before it sorts them (Source: palace.md 2.10). */
+const DIARY_ROWS_MAX = 10_000;
+/** SQLite takes 32,766 bound values; we stay far below. */
+const ROWS_PER_QUERY = 500;
+
+const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
+const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
+/** Newest rows among which notes are looked for: an agent waits for the answer. */
+const NOTES_SCANNED_MAX = 30_000;
+/** A source filed twice has two slices of each number. */
+const SLICES_AROUND_MAX = 50;
+
+export class SqliteLedgerReader implements LedgerReader {
+  readonly #file: string;
+  readonly #database: LedgerDatabase;
+  readonly graph: SqliteGraphReader;
+  readonly closets: SqliteClosetReader;
+  readonly outbox: OutboxReader;
+  readonly journal: SqliteJournalReader;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#database = cacheStatements(openForReading(file));
+    this.graph = new SqliteGraphReader(this.#database);
+    this.closets = new SqliteClosetReader(this.#database);
+    this.outbox = new OutboxReader(this.#database, DRAWERS);
+    this.journal = new SqliteJournalReader(this.#database);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Frees the pages that SQLite keeps in memory. */
+  shrinkCache(): void {
+    this.#database.pragma("shrink_memory");
+  }
+
+  /** False until the first drawer was filed. */
+  everHeldDrawers(): boolean {
+    return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
+  }
+
+  meta(key: string): string | undefined {
+    return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
+  }
+
+  /** Texts that were forgotten and may still have traces in files. */
+  erasures(): { seq: number; ids: string[] }[] {
+    const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
+    const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
+    return rows.map(({ seq, ids }) => ({ seq, ids: JSON.parse(ids) as string[] }));
+  }
+
+  /** Counts the drawers that still wait to be sent to the palace. */
+  unsentAmong(ids: readonly string[]): number {
+    const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
+    const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
+    return (
+      this.#database
+        .prepare<{ ids: string }, number>(sql)
+        .pluck()
+        .get({ ids: JSON.stringify(ids) }) ?? 0
+    );
+  }
+
+  findDrawer(id: string): Drawer | undefined {
+    const record = this.#database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?").get(id);
+    return record === undefined ? undefined : toDrawer(record);
+  }
+
+  drawersByRow(rows: readonly number[]): Drawer[] {
+    const found = new Map<number, Drawer>();
+    for (let start = 0; start < rows.length; start += ROWS_PER_QUERY) {
+      const part = rows.slice(start, start + ROWS_PER_QUERY);
+      const records = this.#database
+        .prepare<number[], DrawerRecord>(`SELECT * FROM drawer WHERE row IN (${part.map(() => "?").join()})`)
+        .all(...part);
+      for (const record of records) found.set(record.row, toDrawer(record));
+    }
+    return rows.flatMap((row) => found.get(row) ?? []);
+  }
+
+  standings(ids: readonly string[]): Map<string, Standing> {
+    const records = this.#database
+      .prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))")
+      .all(JSON.stringify(ids));
+    return new Map(records.map((record) => [record.id, toStanding(record)]));
+  }
+
+  scored(id: string): Scored[] {
+    return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
+  }
+
+  answered(concepts: readonly number[], collections?: readonly string[]): Answered[] {
+    return answeredAlike(this.#database, concepts, collections);
+  }
+
+  toldOf(ids: readonly string[]): Map<string, Told> {
+    return toldOf(this.#database, ids);
+  }
+
+  toldIn(context: string, collection: string): Told {
+    return toldIn(this.#database, context, collection);
+  }
+
+  carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
+    return carriedAfter(this.#database, id, limit, bytes);
+  }
+
+  isCarried(id: string): boolean {
+    return this.#database.prepare<[string]>("SELECT 1 FROM carried_graph WHERE id = ?").get(id) !== undefined;
+  }
+
+  conversations(): string[] {
+    return this.#database.prepare<[], string>("SELECT id FROM conversation").pluck().all();
+  }
+
+  conversation(id: string): Conversation | undefined {
+    const sql = "SELECT * FROM conversation WHERE id = ?";
+    const record = this.#database.prepare<[string], ConversationRecord>(sql).get(id);
+    return record === undefined ? undefined : toConversation(record);
+  }
+
+  showings(id: string, limit: number): { conversation: string; turn: number; at: string }[] {
+    return this.#database
+      .prepare<[string, number], { conversation: string; turn: number; at: string }>(
+        `SELECT c.id AS conversation, s.turn AS turn, strftime('%Y-%m-%dT%H:%M:%SZ', c.at_ms / 1000, 'unixepoch') AS "at"
+           FROM shown s JOIN conversation c ON c.id = s.conversation WHERE s.id = ? ORDER BY c.at_ms DESC, c.id LIMIT ?`,
+      )
+      .all(id, limit);
+  }
+
+  shownAt(conversation: string, turn: number): string[] {
+    const sql = "SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id";
+    return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
+  }
+
+  shownIn(conversation: string): Set<string> {
+    const sql = `SELECT id FROM shown WHERE conversation = $conversation AND turn >= ifnull(
+      (SELECT turn FROM shown WHERE conversation = $conversation AND id = '${ANEW}'), 0)`;
+    return new Set(this.#database.prepare<{ conversation: string }, string>(sql).pluck().all({ conversation }));
+  }
+
+  slicesOf(id: string): Drawer[] {
+    return this.#database
+      .prepare<string[], DrawerRecord>(SLICES_OF)
+      .all(...slicesBound(id))
+      .map(toDrawer);
+  }
+
+  slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {
+    return this.#database
+      .prepare<[typeof range & { most: number }], DrawerRecord>(
+        `SELECT * FROM drawer WHERE source_file = $sourceFile AND source_file <> '' AND wing = $wing
+           AND ${CHUNK_INDEX} BETWEEN $first AND $last ORDER BY ${CHUNK_INDEX}, row LIMIT $most`,
+      )
+      .all({ ...range, most: SLICES_AROUND_MAX })
+      .map(toDrawer);
+  }
+
+  listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
+    const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
+    return { drawers: this.drawersByRow(rows), total };
+  }
+
+  listLogical(
+    filter: Omit<DrawerFilter, "sourceFile">,
+    limit: number,
+    offset: number,
+  ): { drawers: LogicalDrawer[]; total: number } {
+    return new LogicalPages(this.#database, filter).page(limit, offset);
+  }
+
+  listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
+    const { rows, total } = newestPage(this.#database, place, limit, offset);
+    return { drawers: this.drawersByRow(rows), total };
+  }
+
+  wholePlaces(): { wing: string; room: string; drawers: number }[] {
+    return wholePlaces(this.#database);
+  }
+
+  idsByPart(part: string, limit: number): string[] {
+    return idsByPart(this.#database, part, limit);
+  }
+
+  holdsOldSlices(): boolean {
+    const sql = `SELECT 1 FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL AND room = 'diary'
+      AND json_type(metadata, '$.parent_drawer_id') IS NULL LIMIT 1`;
+    return this.#database.prepare(sql).get() !== undefined;
+  }
+
+  idRecipe(): IdRecipe {
+    return recipeOf(this.meta("id_recipe"));
+  }
+
+  places(): { wing: string; room: string; drawers: number }[] {
+    return this.#database
+      .prepare<[], { wing: string; room: string; drawers: number }>(
+        "SELECT wing, room, drawers FROM place ORDER BY wing, room",
+      )
+      .all();
+  }
+
+  diaryEntries(agent: string, wing: string | undefined): Drawer[] {
+    // Rows of 3.3.4 and older keep the agent's case and must be found as well (palace.md 8.1 lists it as a bug).
+    const records = this.#database
+      .prepare<(string | number)[], DrawerRecord>(
+        `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
+           ${wing === undefined ? "" : "AND wing = ?"} ORDER BY row DESC LIMIT ?`,
+      )
+      .all("diary", agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX);
+    return records.map(toDrawer);
+  }
+
+  newestDrawers(wing: string | undefined, limit: number): Drawer[] {
+    const { where, values } = condition(wing === undefined ? {} : { wing });
+    return this.#database
+      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`)
+      .all(...values, limit)
+      .reverse()
+      .map(toDrawer);
+  }
+
+  newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[] {
+    const places = `wing ${isOutside ? "NOT " : ""}IN (${wings.map(() => "?").join(", ")})`;
+    return this.#database
+      .prepare<(string | number)[], DrawerRecord>(
+        `SELECT * FROM drawer WHERE row IN (SELECT row FROM drawer WHERE ${places} ORDER BY row DESC LIMIT ${NOTES_SCANNED_MAX})
+           AND (source_file = '' OR ${UNMINED}) ORDER BY row DESC LIMIT ?`,
+      )
+      .all(...wings, limit)
+      .reverse()
+      .map(toDrawer);
+  }
+
+  sources(wing: string | undefined): SourceRow[] {
+    return this.#database
+      .prepare<string[], SourceRow>(
+        `SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source
+           WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
+      )
+      .all(...(wing === undefined ? [] : [wing]));
+  }
+
+  minedSources(query: MinedQuery): MinedPage {
+    return minedSources(this.#database, query);
+  }
+
+  sourceGroups(wing: string | undefined): SourceGroup[] {
+    const sql = `SELECT source_file AS sourceFile, ${DIRECTORY_ID} AS directoryId, ${IS_REGISTRY} AS isRegistry,
+      count(*) AS drawers, max(row) AS lastRow FROM drawer ${wing === undefined ? "" : "WHERE wing = ?"} GROUP BY 1, 2, 3 ORDER BY min(row)`;
+    return this.#database
+      .prepare<string[], Omit<SourceGroup, "isRegistry"> & { isRegistry: number }>(sql)
+      .all(...(wing === undefined ? [] : [wing]))
+      .map((group) => ({ ...group, isRegistry: group.isRegistry === 1 }));
+  }
+
+  vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[] {
+    const find = this.#database.prepare<[number], Buffer>("SELECT vector FROM vector WHERE row = ?").pluck();
+    return rows.map((row) => {
+      const blob = find.get(row);
+      return blob === undefined ? undefined : toFloats(blob);
+    });
+  }
+
+  // --- the backlog of texts without a vector ---
+
+  pendingTexts(afterRow: number, limit: number): PendingText[] {
+    return this.#database
+      .prepare<[number, number], PendingText>(
+        `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
+           WHERE p.row > ? ORDER BY p.row LIMIT ?`,
+      )
+      .all(afterRow, limit);
+  }
+
+  /** Returns the row of the newest drawer; 0 without drawers. */
+  lastRow(): number {
+    return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
+  }
+
+  embeddingCounts(): { embedded: number; pending: number } {
+    const count = (table: string): number =>
+      this.#database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    return { embedded: this.drawerCount() - count("pending_embedding"), pending: count("pending_embedding") };
+  }
+
+  drawerCount(): number {
+    return this.#database.prepare<[], number>("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get() ?? 0;
+  }
+
+  sizeBytes(): number {
+    const size = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return size(this.#file) + size(`${this.#file}-wal`);
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * The ledger's tables inside one write: drawers and sources here, the rest in the files beside. Collects which rows
+ * changed and what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which
+ * work on these tables.
+ */
+import { invariant } from "../../../base/invariant.ts";
+import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
+import { type Changes, type LedgerTx } from "../../port/ledger.ts";
+import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
+import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
+import { AdoptedDigests } from "./adopted-digests.ts";
+import { SqliteCarriedTx } from "./carried.ts";
+import { SqliteImportedTx } from "./imported.ts";
+import { SqliteClosetTx } from "./closets.ts";
+import { SqliteConversationTx } from "./conversations.ts";
+import { SqliteGraphTx } from "./graph.ts";
+import { Images } from "./images.ts";
+import { SqlitePartTx } from "./parts.ts";
+import { SqliteStandingTx } from "./standings.ts";
+
+/** Upstream shows this many places of a source before it deletes it. */
+const PLACES_SHOWN = 5;
+
+export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
+  readonly graph: SqliteGraphTx;
+  readonly closets: SqliteClosetTx;
+  readonly adopted: AdoptedDigests;
+  /** Before-images of the write that is being applied. */
+  readonly images: Images;
+  readonly parts: SqlitePartTx;
+  readonly standings: SqliteStandingTx;
+  readonly conversations: SqliteConversationTx;
+  readonly carried: SqliteCarriedTx;
+  readonly imported: SqliteImportedTx;
+  readonly #find;
+  readonly #insert;
+  readonly #insertWords;
+  readonly #update;
+  readonly #delete;
+  readonly #slices;
+  readonly #rowsOfSource;
+  readonly #placesOfSource;
+  readonly #idsOfGroup;
+  readonly #deleteSource;
+  readonly #deleteFilingRecord;
+  readonly #putSource;
+  readonly #drawersOfSource;
+  readonly #recipe;
+  readonly #lookups;
+  /** Changes of this group's completed writes; the write that is being applied has its own. */
+  #kept = noChanges();
+  #current = noChanges();
+  #isHalfDone = false;
+
+  constructor(database: LedgerDatabase) {
+    this.images = new Images(database, (id) => this.imported.bodyOf(id));
+    this.graph = new SqliteGraphTx(database, (kind, id) => {
+      this.images.note(kind, id);
+      this.#isHalfDone = true;
+      this.#current.graph += 1;
+    });
+    this.closets = new SqliteClosetTx(database, (closets) => {
+      this.#isHalfDone = true;
+      this.#current.closets += closets;
+    });
+    this.parts = new SqlitePartTx(database, () => this.touch());
+    this.standings = new SqliteStandingTx(database, (id) => this.#note("standing", id));
+    this.carried = new SqliteCarriedTx(database, (id) => this.#note("carried", id));
+    this.imported = new SqliteImportedTx(database, (id) => this.#note("imported", id));
+    this.conversations = new SqliteConversationTx(database, () => this.touch());
+    this.adopted = new AdoptedDigests(database);
+    this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
+    this.#insert = database.prepare(
+      "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
+    this.#update = database.prepare(
+      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
+         text_version = text_version + (text <> ?) WHERE id = ?`,
+    );
+    this.#delete = database.prepare("DELETE FROM drawer WHERE row IN (SELECT value FROM json_each(?))");
+    this.#slices = database.prepare<string[], DrawerRecord>(SLICES_OF);
+    this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
+      `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
+         GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
+    );
+    this.#idsOfGroup = database
+      .prepare<[string, string | null, number, string | null, string | null], string>(
+        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ? AND row <= ?
+           AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
+      )
+      .pluck();
+    this.#rowsOfSource = database
+      .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
+      .pluck();
+    this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
+    this.#deleteFilingRecord = database.prepare(
+      "UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)",
+    );
+    this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
+    );
+    this.#putSource = database.prepare(
+      `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
+           drawers = excluded.drawers`,
+    );
+    this.#lookups = prepareLookups(database);
+    this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
+  }
+
+  changedBy(agent: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.changedBy.all(agent, JSON.stringify(ids)));
+  }
+
+  changedByMethod(method: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.changedByMethod.all(method, JSON.stringify(ids)));
+  }
+
+  lastChangedByMethod(method: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.lastChangedByMethod.all(JSON.stringify(ids), method));
+  }
+
+  findSource(sourceFile: string): SourceRow | undefined {
+    return this.#lookups.findSource.get(sourceFile);
+  }
+
+  lastChangedBy(agent: string, ids: readonly string[]): Set<string> {
+    return new Set(this.#lookups.lastChangedBy.all(JSON.stringify(ids), agent));
+  }
+
+  drawersIn(wing: string, room: string): number {
+    return this.#lookups.drawersIn.get(wing, room) ?? 0;
+  }
+
+  idRecipe(): IdRecipe {
+    return recipeOf(this.#recipe.get());
+  }
+
+  findDrawer(id: string): Drawer | undefined {
+    const record = this.#find.get(id);
+    return record === undefined ? undefined : toDrawer(record);
+  }
+
+  insertDrawers(drawers: readonly NewDrawer[]): void {
+    this.#isHalfDone = true;
+    const inserted = drawers.map(({ id, text, metadata }) => {
+      const { wing, room, sourceFile } = place(metadata);
+      const words = dateWords(metadata);
+      const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      this.images.noteDrawer(id, undefined, { text, metadata });
+      return { row: lastInsertRowid, text, words };
+    });
+    // The words follow after all rows: see schema.ts.
+    for (const { row, text, words } of inserted) this.#insertWords.run(row, text, words);
+    this.#current.added += inserted.length;
+  }
+
+  updateDrawer(id: string, change: { text?: string; metadata: Metadata }): void {
+    const before = this.findDrawer(id);
+    invariant(before, `update of an absent drawer ${id}`);
+    this.#isHalfDone = true;
+    const { wing, room, sourceFile } = place(change.metadata);
+    const text = change.text ?? before.text;
+    this.images.noteDrawer(id, before, { text, metadata: change.metadata });
+    this.#update.run(
+      wing,
+      room,
+      sourceFile,
+      text,
+      dateWords(change.metadata),
+      JSON.stringify(change.metadata),
+      text,
+      id,
+    );
+    this.adopted.drop(id);
+    if (text !== before.text) this.closets.dropSummary(id);
+    this.#current.written.push(before.row);
+  }
+
+  deleteDrawer(id: string): void {
+    this.deleteDrawers([id]);
+  }
+
+  /** Deletes all of them with one statement: SQLite writes the index of words to its tables before each statement. */
+  deleteDrawers(ids: readonly string[]): void {
+    const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
+    if (found.length === 0) return;
+    this.#isHalfDone = true;
+    for (const before of found) this.images.noteDrawer(before.id, toDrawer(before), undefined);
+    this.#delete.run(JSON.stringify(found.map(({ row }) => row)));
+    for (const { id, row } of found) {
+      this.adopted.drop(id);
+      this.closets.dropSummary(id);
+      this.standings.remove(id);
+      this.#current.removed.push(row);
+    }
+  }
+
+  slicesOf(id: string): Drawer[] {
+    return this.#slices.all(...slicesBound(id)).map(toDrawer);
+  }
+
+  placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {
+    const places = this.#placesOfSource.all(sourceFile, PLACES_SHOWN);
+    return { drawers: this.#rowsOfSource.all(sourceFile).length, places };
+  }
+
+  deleteSource(sourceFile: string): number {
+    this.#isHalfDone = true;
+    this.adopted.dropSource(sourceFile);
+    const before = this.drawersOfSource(sourceFile);
+    for (const drawer of before) {
+      this.images.noteDrawer(drawer.id, drawer, undefined);
+      this.standings.remove(drawer.id);
+    }
+    this.images.note("source", sourceFile);
+    this.#deleteSource.run(sourceFile);
+    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
+    for (const { row } of before) this.#current.removed.push(row);
+    return before.length;
+  }
+
+  deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
+    const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
+    for (const id of ids) this.deleteDrawer(id);
+    this.images.note("source", sourceFile);
+    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
+    return ids.length;
+  }
+
+  putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
+    this.#isHalfDone = true;
+    this.images.note("source", sourceFile);
+    this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
+  }
+
+  drawersOfSource(sourceFile: string): Drawer[] {
+    return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+  }
+
+  #note(kind: "standing" | "carried" | "imported", id: string): void {
+    this.images.note(kind, id);
+    this.touch();
+  }
+
+  /** The answer of another memory to a call that is repeated here, if the drawer that it filed came along. */
+  answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
+    const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
+    return this.imported.answerTo(key, fingerprint, isHere);
+  }
+
+  /** Notes a change to a table that holds no drawers, so that the write does not count as one that did nothing. */
+  touch(): void {
+    this.#isHalfDone = true;
+    this.#current.graph += 1;
+  }
+
+  /** Rows changed by the write that is being applied. */
+  changeCount(): number {
+    const { added, written, removed, graph, closets } = this.#current;
+    return added + written.length + removed.length + graph + closets;
+  }
+
+  /** True when a failed write has already touched the ledger: only a rollback of the group takes that back. */
+  get isHalfDone(): boolean {
+    return this.#isHalfDone;
+  }
+
+  keepChanges(): void {
+    this.#kept.added += this.#current.added;
+    this.#kept.written.push(...this.#current.written);
+    this.#kept.removed.push(...this.#current.removed);
+    this.#kept.graph += this.#current.graph;
+    this.#kept.closets += this.#current.closets;
+    this.#forgetCurrent();
+  }
+
+  /** Returns what the group has changed, and starts the next group empty. */
+  takeChanges(): Changes {
+    const changes = this.#kept;
+    this.#kept = noChanges();
+    this.#forgetCurrent();
+    return changes;
+  }
+
+  #forgetCurrent(): void {
+    this.#current = noChanges();
+    this.images.clear();
+    this.#isHalfDone = false;
+  }
+}
+
+export function noChanges(): Changes {
+  return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
+}
+
+function prepareLookups(database: LedgerDatabase) {
+  const changedWhere = (column: "agent" | "method") =>
+    database
+      .prepare<[string, string], string>(
+        `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
+           WHERE j.${column} = ? AND c.id IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck();
+  const lastChangedWhere = (column: "agent" | "method") =>
+    database
+      .prepare<[string, string], string>(
+        `SELECT last.id FROM (SELECT id, max(journal) AS seq FROM change
+           WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?)) GROUP BY id) last
+           JOIN journal j ON j.seq = last.seq WHERE j.${column} = ?`,
+      )
+      .pluck();
+  return {
+    findSource: database.prepare<[string], SourceRow>(
+      "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE source_file = ?",
+    ),
+    drawersIn: database
+      .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
+      .pluck(),
+    changedBy: changedWhere("agent"),
+    changedByMethod: changedWhere("method"),
+    lastChangedBy: lastChangedWhere("agent"),
+    lastChangedByMethod: lastChangedWhere("method"),
+  };
+}

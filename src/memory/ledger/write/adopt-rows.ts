@@ -1,0 +1,103 @@
+/**
+ * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated
+ * without effect, so a kill is repaired by reading the palace again. Drawers that the ledger has not sent yet are newer
+ * and stay. Used by writer.ts; public-palace/adopt reads the rows.
+ */
+import { faultPoint } from "../../../base/fault.ts";
+import type { Changes, NewVector } from "../../port/ledger.ts";
+import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { isSameRow } from "../record.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+import type { OutboxList } from "./outbox-list.ts";
+
+export class RowAdopter {
+  readonly #tx: LedgerTables;
+  readonly #outbox: OutboxList;
+  readonly #hasVector;
+  readonly #rowOf;
+  readonly #versionOf;
+
+  constructor(database: LedgerDatabase, tx: LedgerTables, outbox: OutboxList) {
+    this.#tx = tx;
+    this.#outbox = outbox;
+    this.#hasVector = database.prepare<[number], number>("SELECT 1 FROM vector WHERE row = ?").pluck();
+    this.#rowOf = database.prepare<[string], number>("SELECT row FROM drawer WHERE id = ?").pluck();
+    this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
+  }
+
+  /** Errors: the store's; then nothing of the batch is kept. */
+  commit(
+    batch: AdoptionBatch,
+    group: (work: () => void) => void,
+    recordModel: (model: string) => void,
+    putVector: (vector: NewVector) => boolean,
+  ): { taken: number; changes: Changes } {
+    let taken = 0;
+    const embedded: number[] = [];
+    try {
+      group(() => {
+        if (batch.model !== undefined) recordModel(batch.model);
+        for (const row of batch.rows) if (this.#take(row, putVector, embedded)) taken += 1;
+        for (const id of batch.removed) if (this.#remove(id)) taken += 1;
+        this.#tx.keepChanges();
+        faultPoint("take-over.before-commit");
+      });
+    } catch (error) {
+      this.#tx.takeChanges();
+      throw error;
+    }
+    faultPoint("take-over.after-commit");
+    const changes = this.#tx.takeChanges();
+    return { taken, changes: { ...changes, written: [...new Set([...changes.written, ...embedded])] } };
+  }
+
+  #take(row: ForeignRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+    const wasListed = this.#outbox.has(row.id);
+    if (!this.#file(row)) return false;
+    const at = this.#rowOf.get(row.id);
+    if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
+      const textVersion = this.#versionOf.get(at) ?? 1;
+      if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
+    }
+    const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
+    // The palace holds the row already. A row without a vector is listed once it has one, and the palace then gets the
+    // vector.
+    const lacksOurVector = hasVector && wasListed && row.vector === undefined;
+    if (!lacksOurVector) this.#outbox.unlist(row.id);
+    if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
+    faultPoint("take-over.after-row");
+    return true;
+  }
+
+  #remove(id: string): boolean {
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) return false;
+    if (this.#outbox.has(id) && !this.#tx.adopted.holds(id, known)) return false;
+    this.#tx.deleteDrawer(id);
+    this.#outbox.unlist(id);
+    return true;
+  }
+
+  /** Returns false when the ledger holds the same row or a newer one. */
+  #file({ id, text, metadata }: ForeignRow): boolean {
+    const isListed = this.#outbox.has(id);
+    const known = this.#tx.findDrawer(id);
+    if (known === undefined) {
+      if (isListed) return false;
+      this.#tx.insertDrawers([{ id, text, metadata }]);
+      return true;
+    }
+    const isSame = isSameRow(known, { text, metadata });
+    const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
+    if (!isSent && !this.#tx.adopted.holds(id, known)) {
+      // A drawer without a vector was never sent: if it reads the same it came from the palace, else it is ours or
+      // newer.
+      if (isSame && !isListed) this.#tx.adopted.put(id, known);
+      return false;
+    }
+    if (isSame) return false;
+    this.#tx.updateDrawer(id, { text, metadata });
+    return true;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Writes closets beside the engine's writes: their vectors, what has reached the public palace, and what others have
+ * there. It does for closets what writer.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
+ */
+import { faultPoint } from "../../../base/fault.ts";
+import type { NewVector } from "../../port/ledger.ts";
+import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
+import type { LedgerDatabase } from "../open.ts";
+import { CLOSETS } from "../outbox-kinds.ts";
+import { isSameRow, place } from "../record.ts";
+import { OutboxList } from "./outbox-list.ts";
+
+type Known = { text: string; metadata: string; has: number };
+
+export class ClosetWriter {
+  readonly outbox: OutboxList;
+  readonly #group: (work: () => void) => void;
+  readonly #putVector;
+  readonly #getMeta;
+  readonly #putMeta;
+  readonly #known;
+  readonly #take;
+  readonly #remove;
+
+  /** `group` runs its work as one transaction. */
+  constructor(database: LedgerDatabase, group: (work: () => void) => void) {
+    this.#group = group;
+    this.outbox = new OutboxList(database, CLOSETS, group);
+    this.#putVector = database.prepare("UPDATE closet SET vector = ? WHERE row = ? AND text_version = ?");
+    this.#getMeta = database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
+    this.#putMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    this.#known = database.prepare<[string], Known>(
+      "SELECT text, metadata, vector IS NOT NULL AS has FROM closet WHERE id = ?",
+    );
+    this.#take = database.prepare(
+      `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
+           text = excluded.text, metadata = excluded.metadata, vector = excluded.vector, text_version = text_version + 1`,
+    );
+    this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
+  }
+
+  /** Drops a vector whose closet is deleted or has other text by now. Returns how many were filed. */
+  storeVectors(vectors: readonly NewVector[], model: string): number {
+    let filed = 0;
+    this.#group(() => {
+      this.#recordModel(model);
+      for (const { row, textVersion, vector } of vectors)
+        filed += this.#putVector.run(bytesOf(vector), row, textVersion).changes;
+      faultPoint("closets.before-vectors");
+    });
+    return filed;
+  }
+
+  /**
+   * Adopts rows that others have in the closets' collection, of whatever kind: MemPalace's own, a language model's, a
+   * diary day's, compressed drawers. They cannot be rebuilt here, since only their maker could. Returns how many were
+   * new or different.
+   */
+  adopt({ rows, removed, model }: AdoptionBatch): number {
+    let taken = 0;
+    this.#group(() => {
+      if (model !== undefined) this.#recordModel(model);
+      for (const row of rows) if (this.#takeRow(row)) taken += 1;
+      for (const id of removed) {
+        if (this.outbox.has(id)) continue;
+        taken += this.#remove.run(id).changes;
+        this.outbox.unlist(id);
+      }
+      faultPoint("closets.before-take-over");
+    });
+    return taken;
+  }
+
+  /** Returns false when the ledger holds the same row, or a newer one that still waits to be sent. */
+  #takeRow({ id, text, metadata, vector }: ForeignRow): boolean {
+    if (this.outbox.has(id)) return false;
+    const known = this.#known.get(id);
+    if (known !== undefined) {
+      const isSame = isSameRow({ text: known.text, metadata: JSON.parse(known.metadata) as never }, { text, metadata });
+      if (known.has === 0 || isSame) return false;
+    }
+    const { wing, room, sourceFile } = place(metadata);
+    this.#take.run(
+      id,
+      wing,
+      room,
+      sourceFile,
+      text,
+      JSON.stringify(metadata),
+      vector === undefined ? null : bytesOf(vector),
+    );
+    // The palace holds the row already; a row without a vector is listed once it has one.
+    this.outbox.unlist(id);
+    return true;
+  }
+
+  #recordModel(model: string): void {
+    if (this.#getMeta.get("model") === undefined) this.#putMeta.run("model", model);
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,89 @@
+/**
+ * Rebuilds what the ledger derives from its own drawers: full text, counts of places, quantized vectors, the list of
+ * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
+ * writes.
+ */
+import { quantize } from "../../../base/quantize.ts";
+import type { LedgerDatabase } from "../open.ts";
+
+/** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
+const CODES_PER_STEP = 500;
+
+export class Reindex {
+  readonly #database: LedgerDatabase;
+  readonly #group: (work: () => void) => void;
+
+  constructor(database: LedgerDatabase, group: (work: () => void) => void) {
+    this.#database = database;
+    this.#group = group;
+  }
+
+  /**
+   * Rebuilds the words of all drawers and verifies them against the texts before they count. Whole sources follow in
+   * quiet moments.
+   */
+  words(): void {
+    this.#group(() => {
+      this.#database.exec(`
+        INSERT INTO drawer_fts (drawer_fts) VALUES ('rebuild');
+        INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('integrity-check', 1);
+        INSERT OR IGNORE INTO source_dirty
+          SELECT source_file FROM drawer WHERE source_file <> '' UNION SELECT source_file FROM source;`);
+    });
+  }
+
+  /** Returns how many counts were wrong, and how many drawers the embedding backlog lacked. */
+  counts(): { places: number; forgotten: number } {
+    const found = { places: 0, forgotten: 0 };
+    this.#group(() => {
+      found.places =
+        this.#database
+          .prepare<[], number>(
+            `WITH truth AS (SELECT wing, room, count(*) AS drawers FROM drawer GROUP BY wing, room)
+             SELECT count(*) FROM (SELECT * FROM (SELECT wing, room, drawers FROM place EXCEPT SELECT * FROM truth)
+               UNION SELECT * FROM (SELECT * FROM truth EXCEPT SELECT wing, room, drawers FROM place))`,
+          )
+          .pluck()
+          .get() ?? 0;
+      this.#database.exec(
+        "DELETE FROM place; INSERT INTO place SELECT wing, room, count(*) FROM drawer GROUP BY wing, room",
+      );
+      this.#database.exec(`DELETE FROM vector WHERE row NOT IN (SELECT row FROM drawer);
+        DELETE FROM vector_code WHERE row NOT IN (SELECT row FROM vector)`);
+      found.forgotten = this.#database
+        .prepare(
+          `INSERT OR IGNORE INTO pending_embedding SELECT row FROM drawer d
+             WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row)`,
+        )
+        .run().changes;
+    });
+    return found;
+  }
+
+  /**
+   * Checks the quantized vectors after `afterRow`: returns the rows that were wrong, and where to go on; 0 = all done.
+   */
+  codes(afterRow: number): { written: number[]; next: number } {
+    const written: number[] = [];
+    let next = 0;
+    this.#group(() => {
+      const rows = this.#database
+        .prepare<[number, number], { row: number; vector: Buffer; code: Buffer | null; scale: number | null }>(
+          `SELECT v.row, v.vector, c.code, c.scale FROM vector v LEFT JOIN vector_code c ON c.row = v.row
+             WHERE v.row > ? ORDER BY v.row LIMIT ?`,
+        )
+        .all(afterRow, CODES_PER_STEP);
+      const put = this.#database.prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)");
+      for (const { row, vector, code, scale } of rows) {
+        const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
+        const right = quantize(floats);
+        const bytes = Buffer.from(right.code.buffer, right.code.byteOffset, right.code.byteLength);
+        if (code !== null && scale === right.scale && bytes.equals(code)) continue;
+        put.run(row, bytes, right.scale);
+        written.push(row);
+      }
+      next = rows.length < CODES_PER_STEP ? 0 : (rows.at(-1)?.row ?? 0);
+    });
+    return { written, next };
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) beside the one connection that writes, and
+ * saves what the log holds. A commit into a log without a name is lost with the process. Made once for each connection.
+ */
+import { statSync } from "node:fs";
+import { PalaceError } from "../../../base/errors.ts";
+import type { LedgerDatabase } from "../open.ts";
+
+export class WriteAheadLog {
+  readonly #database: LedgerDatabase;
+  readonly #file: string;
+  /** For messages: "the ledger's log FILE-wal". */
+  readonly #name: string;
+  /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes it. */
+  readonly #inode: bigint | undefined;
+
+  /** Begins when `database` has `file` open in WAL mode. Messages call its log `name`. */
+  constructor(database: LedgerDatabase, file: string, name: string) {
+    this.#database = database;
+    this.#file = `${file}-wal`;
+    this.#name = `${name} ${this.#file}`;
+    this.#inode = this.#inodeNow();
+  }
+
+  isPresent(): boolean {
+    return this.#inodeNow() === this.#inode;
+  }
+
+  /** Saves the writes of a log that is gone, and refuses the next one. Errors: PALACE_GONE, those of `save`. */
+  assertPresent(): void {
+    if (this.isPresent()) return;
+    this.save();
+    throw new PalaceError(
+      "PALACE_GONE",
+      `${this.#name} vanished while the broker was running; what it held is saved, this call was not written`,
+      "leave that file alone, then run `palace restart` and repeat the call",
+    );
+  }
+
+  /**
+   * Copies the log into its file and empties it, so that nobody can put an old log back. The connection still has it open,
+   * also where its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's.
+   */
+  save(): void {
+    const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
+    // Both are -1 where another process does the same just now. A reader only keeps it from being emptied.
+    if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${this.#name} vanished, and what it held could not be saved yet`,
+      "leave the broker running, and repeat the call in a moment",
+    );
+  }
+
+  #inodeNow(): bigint | undefined {
+    return statSync(this.#file, { throwIfNoEntry: false, bigint: true })?.ino;
+  }
+}

@@ -1,0 +1,340 @@
+/**
+ * The one writer of the ledger: groups of writes become one fsynced transaction. Lives on the writer thread; the
+ * thread's entry (broker/palace/writer-thread.ts) gives it the engine's `apply` and feeds it.
+ *
+ * One group goes through these steps, with the fault points of the kill test between them:
+ *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
+ * A kill before the commit leaves nothing of the group, a kill after it leaves all; a write is acknowledged only after
+ * the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
+ * time stamps and costs a third more a write here, and a journal commit more on most file systems. Vectors and the
+ * outbox's entries are not synced: those that a power cut takes are made again, and it never takes a later write
+ * without the earlier ones.
+ */
+import { closeSync, openSync, statSync } from "node:fs";
+import { type Moment, passedMs } from "../../../base/boot.ts";
+import { faultPoint } from "../../../base/fault.ts";
+import { syncData } from "../../../base/folders.ts";
+import { quantize } from "../../../base/quantize.ts";
+import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { AdoptionBatch } from "../../port/public-palace.ts";
+import { PalaceError } from "../../../base/errors.ts";
+import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
+import { RPC } from "../../../protocol/spec.ts";
+import { fingerprintOf, Journal, type Retention } from "../history/journal.ts";
+import { openForWriting, translateError, type LedgerDatabase } from "../open.ts";
+import { DRAWERS } from "../outbox-kinds.ts";
+import { GraphMerge } from "../tables/graph-merge.ts";
+import { noChanges } from "../tables/tables.ts";
+import { RowAdopter } from "./adopt-rows.ts";
+import { ClosetWriter } from "./closet-writer.ts";
+import { LedgerEraser } from "./eraser.ts";
+import { Maintenance } from "./maintenance.ts";
+import { OutboxList } from "./outbox-list.ts";
+import { Reindex } from "./reindex.ts";
+import { SqliteLedgerTx } from "./transaction.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
+
+/** Applies one write for the engine: returns the value to answer and whether anything changed. */
+export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
+
+/** Interval at which the writer looks for what is too old. */
+const PRUNE_EVERY_MS = 3_600_000;
+/**
+ * The first look may advance the clock that counts by at most this much, and a look after a time without a running machine,
+ * too: a clock set years ahead must not expire every key at once.
+ */
+const PRUNE_STEP_MAX_MS = 86_400_000;
+/** Any other look advances it this many times as fast as time has really passed, until it has caught up. */
+const PRUNE_SPEED_MAX = 2;
+
+export class LedgerWriter {
+  readonly #file: string;
+  readonly #inode: number;
+  readonly #database: LedgerDatabase;
+  readonly #wal: WriteAheadLog;
+  /** For reading only: outside of a group nothing may be changed through it. */
+  readonly tx: SqliteLedgerTx;
+  readonly #adopter: RowAdopter;
+  readonly #apply: ApplyWrite;
+  readonly #journal: Journal;
+  readonly #maintenance: Maintenance;
+  /** Time of the last pruning, by the monotonic clock. */
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  /** Erases what is forgotten from the file itself. */
+  readonly eraser: LedgerEraser;
+  /** Merges upstream's graph files, and notes what has reached them. */
+  readonly graph: GraphMerge;
+  readonly closets: ClosetWriter;
+  readonly outbox: OutboxList;
+  readonly reindex: Reindex;
+  #log: number | undefined;
+  /**
+   * Set when the log could not be synced: a later successful sync would prove nothing (Source:
+   * lwn.net/Articles/752063).
+   */
+  #unsynced: PalaceError | undefined;
+  readonly #statements;
+
+  /** Errors: those of openForWriting. */
+  constructor(file: string, apply: ApplyWrite) {
+    this.#file = file;
+    this.#database = openForWriting(file);
+    this.#inode = statSync(file).ino;
+    this.#wal = new WriteAheadLog(this.#database, file, "the ledger's log");
+    this.#apply = apply;
+    this.tx = new SqliteLedgerTx(this.#database);
+    this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
+    this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
+    this.reindex = new Reindex(this.#database, (work) => this.#group(work));
+    const onDone = (id: string): void => this.tx.adopted.drop(id);
+    this.outbox = new OutboxList(this.#database, DRAWERS, (work) => this.#group(work), onDone);
+    this.#adopter = new RowAdopter(this.#database, this.tx, this.outbox);
+    this.#journal = new Journal(this.#database);
+    this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
+    this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
+    const prepare = (sql: string) => this.#database.prepare(sql);
+    this.#statements = {
+      begin: prepare("BEGIN IMMEDIATE"),
+      commit: prepare("COMMIT"),
+      rollback: prepare("ROLLBACK"),
+      textVersion: this.#database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck(),
+      putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
+      putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
+      putMeta: prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"),
+      getMeta: this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
+    };
+  }
+
+  /** Commits the calls as one group. Never throws: each call gets its outcome. */
+  commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
+    const statements = this.#statements;
+    /** Writes that failed after they had changed something: the group is applied again without them. */
+    const refused = new Map<WriteCall, WriteOutcome>();
+    try {
+      this.assertPresent();
+      for (;;) {
+        faultPoint("commit.before-begin");
+        statements.begin.run();
+        const outcomes = this.#applyAll(calls, refused);
+        if (outcomes === undefined) {
+          statements.rollback.run();
+          this.tx.takeChanges();
+          continue;
+        }
+        faultPoint("commit.before-commit");
+        statements.commit.run();
+        faultPoint("commit.before-sync");
+        this.#sync();
+        faultPoint("commit.after-sync");
+        if (!this.#wal.isPresent()) this.#wal.save();
+        return { outcomes, changes: this.tx.takeChanges() };
+      }
+    } catch (error) {
+      if (this.#database.inTransaction) statements.rollback.run();
+      this.tx.takeChanges();
+      return {
+        outcomes: calls.map(() => failed(translateError(error, this.#file))),
+        changes: noChanges(),
+      };
+    }
+  }
+
+  /**
+   * Returns undefined when a write failed half-way: it is in `refused` now, and the group has to be applied again. A
+   * savepoint for each write would do as well, but FTS5 writes its collected words out at each one, and failing
+   * half-way is rare.
+   */
+  #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
+    const outcomes: WriteOutcome[] = [];
+    for (const call of calls) {
+      const outcome = refused.get(call) ?? this.#applyOne(call);
+      if (this.tx.isHalfDone) {
+        refused.set(call, outcome);
+        return undefined;
+      }
+      outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  #applyOne(call: WriteCall): WriteOutcome {
+    const fingerprint = fingerprintOf(call);
+    const known = this.#journal.find(call.key, fingerprint) ?? this.tx.answerTo(call.key, fingerprint);
+    if (known === "other")
+      return failed(
+        new PalaceError(
+          "PROTOCOL_KEY_REUSED",
+          `idempotency key ${call.key} was used for another call`,
+          "make a new key for each call",
+        ),
+      );
+    if (known !== undefined) return { outcome: { ok: true, value: known.value }, replayed: true };
+    try {
+      const value = this.#apply(this.tx, call);
+      faultPoint("commit.after-apply");
+      // A repeatable call is journaled even if it changed nothing: a delete that found nothing must not delete what
+      // somebody filed before the repeat.
+      if (call.isRepeatable || this.tx.changeCount() > 0)
+        this.#journal.add(call, fingerprint, value, this.tx.images.take());
+      this.tx.keepChanges();
+      return { outcome: { ok: true, value }, replayed: false };
+    } catch (error) {
+      // SQLite itself may have ended the transaction (disk full): then the whole group fails and reports it.
+      if (!this.#database.inTransaction || isStoreError(error)) throw error;
+      return failed(error);
+    }
+  }
+
+  /** Files vectors; drops one whose drawer is deleted or has other text by now. */
+  storeVectors(vectors: readonly NewVector[], model: string): Changes {
+    const written: number[] = [];
+    this.#group(() => {
+      this.#recordModel(model);
+      for (const vector of vectors) if (this.#putVector(vector)) written.push(vector.row);
+      faultPoint("vectors.before-commit");
+    });
+    faultPoint("vectors.after-commit");
+    return { ...noChanges(), written };
+  }
+
+  /** Adopts what others wrote into the palace; see adopt-rows.ts. */
+  adopt(batch: AdoptionBatch): { taken: number; changes: Changes } {
+    return this.#adopter.commit(
+      batch,
+      (work) => this.#group(work),
+      (model) => this.#recordModel(model),
+      (vector) => this.#putVector(vector),
+    );
+  }
+
+  #recordModel(model: string): void {
+    if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
+  }
+
+  /** Returns false when its drawer is deleted or has other text by now. */
+  #putVector({ row, textVersion: version, vector }: NewVector): boolean {
+    const { textVersion, putVector, putCode } = this.#statements;
+    if (textVersion.get(row) !== version) return false;
+    const { code, scale } = quantize(vector);
+    putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+    putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+    return true;
+  }
+
+  putMeta(key: string, value: string): void {
+    this.#group(() => void this.#statements.putMeta.run(key, value));
+  }
+
+  /** Does one bounded step of maintenance; true if there is more. */
+  maintain(retention: Retention, now: Moment): boolean {
+    if (this.#maintenance.step()) return true;
+    if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
+    const last = this.#journal.prunedAt;
+    const stepMs = last === undefined ? PRUNE_STEP_MAX_MS : PRUNE_SPEED_MAX * passedMs(last, now, PRUNE_STEP_MAX_MS);
+    const more = this.prune(retention, now.wallMs, stepMs);
+    if (more) return true;
+    this.#prunedAt = performance.now();
+    this.#group(() => void (this.#journal.prunedAt = now));
+    return false;
+  }
+
+  /**
+   * Does one bounded step of pruning the journal; true if there is more. `now`: ms by the machine's clock, believed up
+   * to `stepMs` beyond the last look.
+   */
+  prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
+    let more = false;
+    this.#group(() => {
+      const believed = Math.min(now, this.#journal.prunedAtMs + stepMs);
+      more = this.#journal.prune(retention, believed);
+      this.tx.parts.dropBefore(believed - SOURCE_PARTS_KEPT_MS);
+      if (!more) this.#journal.prunedAtMs = believed;
+    });
+    return more;
+  }
+
+  /** Frees the pages that SQLite keeps in memory. */
+  shrinkCache(): void {
+    this.#database.pragma("shrink_memory");
+  }
+
+  /**
+   * Closes the database. Closing deletes the write-ahead log by its path, so this must not happen if another ledger is
+   * at that path by now.
+   */
+  close(): void {
+    if (this.#log !== undefined) closeSync(this.#log);
+    if (this.#isPresent()) this.#database.close();
+  }
+
+  #group(work: () => void): void {
+    this.assertPresent();
+    try {
+      this.#database.transaction(work).immediate();
+    } catch (error) {
+      throw translateError(error, this.#file);
+    }
+  }
+
+  #isPresent(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
+  }
+
+  #sync(): void {
+    try {
+      this.#log ??= openSync(`${this.#file}-wal`, "r+");
+      syncData(this.#log);
+    } catch (cause) {
+      this.#unsynced = new PalaceError(
+        "STORE_UNAVAILABLE",
+        `the disk did not take what was written to ${this.#file}; whether it is kept shows after a restart`,
+        "look at the disk, then run `palace restart` and repeat the last calls",
+        { cause },
+      );
+      throw this.#unsynced;
+    }
+  }
+
+  /**
+   * Refuses to write where nobody finds it again: the ledger, or its log, was deleted or replaced. It first
+   * saves the writes of a deleted log. Errors: PALACE_GONE, STORE_*.
+   */
+  assertPresent(): void {
+    if (this.#unsynced !== undefined) throw this.#unsynced;
+    if (!this.#isPresent())
+      throw new PalaceError(
+        "PALACE_GONE",
+        `the ledger ${this.#file} vanished while the broker was running; nothing was written`,
+        "put the folder back (it was moved or deleted), then run `palace restart`",
+      );
+    this.#wal.assertPresent();
+  }
+}
+
+/** The outcome of a write that threw. */
+export function failed(error: unknown): WriteOutcome {
+  if (error instanceof PalaceError) {
+    return {
+      outcome: { ok: false, error: { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() } },
+      replayed: false,
+    };
+  }
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return {
+    outcome: {
+      ok: false,
+      error: { code: RPC.SERVER_ERROR, message: "Internal tool error", data: { error_class: name, message } },
+    },
+    replayed: false,
+  };
+}
+
+function isStoreError(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  // A violated constraint or an unfit value concerns only the write that brought it.
+  return (
+    typeof code === "string" &&
+    /^(SQLITE_|E[A-Z]+$)/.test(code) &&
+    !/^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)/.test(code)
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * The part of the ledger that memory with outcomes uses, as one of Roampal's profiles sees it: nothing of another profile is there.
+ * Implemented by learning/apart.ts over the ledger.
+ */
+import type { LedgerReader, LedgerTx } from "./ledger.ts";
+import type { StandingTx } from "./outcome.ts";
+import type { LexicalIndex, VectorIndex } from "./search.ts";
+
+/** Concurrency and errors: as LedgerTx. */
+export type MemoryTx = Pick<
+  LedgerTx,
+  | "findDrawer"
+  | "insertDrawers"
+  | "updateDrawer"
+  | "deleteDrawer"
+  | "drawersOfSource"
+  | "deleteSource"
+  | "drawersIn"
+  | "conversations"
+  | "carried"
+  | "changedBy"
+  | "lastChangedBy"
+> & {
+  /** Makes what an id is made of the profile's own: the same text in two profiles has two ids. */
+  seed(text: string): string;
+  /** Tells whether any drawer has that id, in any profile. */
+  isTaken(id: string): boolean;
+  readonly standings: Pick<StandingTx, "find" | "put" | "scored">;
+};
+
+/** Concurrency: as LedgerReader. */
+export type MemoryReader = Pick<
+  LedgerReader,
+  | "findDrawer"
+  | "drawersByRow"
+  | "listDrawers"
+  | "places"
+  | "standings"
+  | "scored"
+  | "answered"
+  | "toldOf"
+  | "toldIn"
+  | "conversation"
+  | "conversations"
+  | "showings"
+  | "shownIn"
+  | "shownAt"
+  | "graph"
+>;
+
+export type MemoryIndexes = {
+  lexical: Pick<LexicalIndex, "candidates">;
+  vectors: Pick<VectorIndex, "around" | "similarity">;
+};

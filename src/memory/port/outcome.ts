@@ -1,0 +1,113 @@
+/** Outcomes of a drawer that was shown, and what they add up to. Implemented in ledger/. */
+import type { HostSignal } from "../../protocol/outcome.ts";
+
+/** An outcome that counts; `unknown` changes nothing and is not kept. */
+export type Telling = "worked" | "failed" | "partial";
+export type Outcome = Telling | "unknown";
+
+export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
+
+/** Sign of an outcome that nobody has stated. */
+export type Signal = HostSignal | "asked-again";
+/** `judge`: a model that the user has named for it. */
+export type OutcomeSource = "agent" | "user" | "judge" | Signal;
+
+/** Record of a question that memories were shown for; it holds no words. */
+export type Question = {
+  /** Kind of talk that the question was asked in. */
+  context: string;
+  /** Numbers that stand for its concepts, those first by which it is known again. */
+  concepts: readonly number[];
+};
+
+/** One outcome of a drawer, and who has told it: ids and marks, no words. */
+export type Scored = {
+  atMs: number;
+  outcome: Telling;
+  source: OutcomeSource;
+  /** How much the source is believed, 0…1. */
+  weight: number;
+  /** Conversation in which the outcome was told; null if unknown. */
+  conversation: string | null;
+  /** The drawer of the question and answer that it is about. */
+  exchange: string | null;
+  /**
+   * Question that the memory was shown for, and the collection it was in then; null if unknown, and for a drawer that
+   * is not a memory.
+   */
+  question: (Question & { collection: string }) | null;
+};
+
+/** Number of times that each outcome was told. */
+export type Told = Readonly<Record<Telling, number>>;
+
+/** An outcome of a memory that was shown for a question with some of the same concepts. */
+export type Answered = Question & { id: string; collection: string; outcome: Telling; atMs: number };
+
+/** Sum of a drawer's outcomes. */
+export type Standing = {
+  /** 0…1, six decimals. */
+  score: number;
+  uses: number;
+  /** `worked` counts 1, `partial` 0.5; it is never capped, and survives a move. */
+  successes: number;
+  lastUsedMs: number | null;
+  /** The newest is last. */
+  past: readonly PastOutcome[];
+};
+
+/** A drawer's standing goes with the drawer. Concurrency and errors: as LedgerTx. */
+export interface StandingTx {
+  /** Undefined for a drawer that never had an outcome. */
+  find(id: string): Standing | undefined;
+  /** `scored`: the outcome that has made the standing what it is; the newest of a drawer are kept. */
+  put(id: string, standing: Standing, scored?: Scored): void;
+  /** The newest outcomes of a drawer, oldest first. */
+  scored(id: string): Scored[];
+  /** The standing with all its outcomes and their questions, as before-images hold it: one JSON array. */
+  bodyOf(id: string): string | undefined;
+  putBody(id: string, body: string): void;
+}
+
+/** Entries of a Roampal's graphs, which nothing here reads. Ids and values are JSON. Concurrency and errors: as LedgerTx. */
+export interface CarriedTx {
+  find(id: string): string | undefined;
+  put(id: string, value: string): void;
+}
+
+/** State of a talk between a user and an agent. */
+export type Conversation = {
+  /** The agent's name for it, with the agent's own. */
+  id: string;
+  agent: string;
+  /** Counts the user's messages. */
+  turn: number;
+  /** True once the agent has finished: the user's next message answers it. */
+  isCompleted: boolean;
+  /** This turn asks for scores of the exchange before it. */
+  isAsked: boolean;
+  /** That exchange was scored. */
+  isScored: boolean;
+  /** The drawer of the last question and answer; null where none is kept. */
+  exchange: string | null;
+  /** Drawers that have had their score in this turn. */
+  scored: readonly string[];
+  atMs: number;
+};
+
+/** Ids are drawers'. Concurrency and errors: as LedgerTx. */
+export interface ConversationTx {
+  find(id: string): Conversation | undefined;
+  put(conversation: Conversation): void;
+  show(id: string, turn: number, drawers: readonly string[]): void;
+  /**
+   * Makes the drawers shown before that turn count as not shown in later questions about them; `shownAt` still returns
+   * them for their own turn.
+   */
+  showAnew(id: string, turn: number): void;
+  shownAt(id: string, turn: number): string[];
+  /** Returns the conversations that are asked for scores and went on since that time, the newest first. */
+  asked(sinceMs: number): Conversation[];
+  /** Removes the conversations that nobody has continued since. */
+  dropBefore(atMs: number): void;
+}

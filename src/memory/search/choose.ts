@@ -1,0 +1,108 @@
+/**
+ * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for and drawers that have
+ * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
+ * search.ts.
+ */
+import type { Drawer } from "../port/drawer.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import { STALE_FACTOR, type StaleFact, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
+import type { Now } from "../graph/temporal.ts";
+import type { Adjustment } from "./explain.ts";
+import { fingerprintOf, Folder } from "./fold.ts";
+import type { AskedDate } from "./question-dates.ts";
+import { byScore, type Ranked } from "./fusion.ts";
+import { outcomeAdjustments } from "./outcomes.ts";
+
+export type Chosen = {
+  drawer: Drawer;
+  ranked: Ranked;
+  adjustments: Adjustment[];
+  stale: StaleFact[];
+  /** Near-duplicates that are not shown, best first. */
+  duplicates: Drawer[];
+};
+
+export type ChooseOptions = {
+  limit: number;
+  dates: readonly AskedDate[];
+  now: Now;
+};
+
+/** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
+const SPARE = 10;
+/** A drawer of the day asked for may rank this far back. */
+const DATED_MIN = 60;
+const DATE_FACTOR = 1.1;
+
+export function chooseHits(
+  reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
+  ranked: readonly Ranked[],
+  { limit, dates, now }: ChooseOptions,
+): Chosen[] {
+  const shown: Chosen[] = [];
+  const folder = new Folder<Chosen>();
+  const pageSize = dates.length > 0 ? Math.max(limit + SPARE, DATED_MIN) : limit + SPARE;
+  for (let at = 0; at < ranked.length && shown.length < limit; at += pageSize) {
+    const page = adjusted(reader, ranked.slice(at, at + pageSize), dates, now);
+    for (const chosen of page) {
+      const fingerprint = fingerprintOf(chosen.drawer.text);
+      const same = folder.find(fingerprint);
+      if (same !== undefined) same.duplicates.push(chosen.drawer);
+      else if (shown.length < limit) {
+        shown.push(chosen);
+        folder.add(fingerprint, chosen);
+      }
+    }
+  }
+  return shown;
+}
+
+/** One page with its drawers, in the order of the adjusted scores. */
+function adjusted(
+  reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
+  ranked: readonly Ranked[],
+  dates: readonly AskedDate[],
+  now: Now,
+): Chosen[] {
+  const drawers = new Map(reader.drawersByRow(ranked.map(({ row }) => row)).map((drawer) => [drawer.row, drawer]));
+  const page = ranked.flatMap((one) => {
+    const drawer = drawers.get(one.row);
+    return drawer === undefined ? [] : [{ ranked: one, drawer }];
+  });
+  const staleFacts = staleFactsIn(
+    reader.graph,
+    page.map(({ drawer }) => drawer.text),
+    now,
+  );
+  const standings = reader.standings(page.map(({ drawer }) => drawer.id));
+  return page
+    .map(({ ranked: one, drawer }, at): Chosen => {
+      const stale = staleFacts[at] ?? [];
+      const adjustments = [
+        ...dateAdjustments(drawer, dates),
+        ...staleAdjustments(stale),
+        ...outcomeAdjustments(drawer, standings.get(drawer.id)),
+      ];
+      const score = adjustments.reduce((value, { factor }) => value * factor, one.score);
+      return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [] };
+    })
+    .sort((a, b) => byScore(a.ranked, b.ranked));
+}
+
+function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adjustment[] {
+  if (dates.length === 0) return [];
+  const { content_date: content, date, authored_at: authored, filed_at: filed } = metadata;
+  const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
+  const agreeing = dates.find(({ agrees }) => agrees(own));
+  return agreeing === undefined
+    ? []
+    : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+}
+
+/** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */
+function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
+  const worst = worstOf(stale);
+  return worst === undefined
+    ? []
+    : [{ factor: STALE_FACTOR, reason: `states what ended on ${worst.ended}: ${worst.fact}` }];
+}

@@ -1,0 +1,107 @@
+/**
+ * Labels a search's hits with what closets tell: which hits lie in a source whose closets are near the question. The
+ * labels are upstream's (palace.md 6.1): `matched_via`, `closet_boost` by the closet's rank, `effective_distance`,
+ * `closet_preview`, and the drawer's position in its source.
+ *
+ * The labels do not decide: order and choice of the hits are those of the direct search, which always runs. Ranked into
+ * the list, closets cost recall (bench README: as a fourth list they harm). A hit's text stays the drawer that was
+ * found, where upstream shows another drawer of its source with neighbours; only its bound is kept.
+ */
+import type { PlaceFilter } from "../port/drawer.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import { codePointLength, head, round } from "../text/text.ts";
+
+/** Indexed by the rank of the source's best closet. */
+const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
+/** A closet that is further away does not count. */
+const DISTANCE_MAX = 1.5;
+const PREVIEW_MAX = 200;
+const TEXT_MAX = 10_000;
+/** Most candidates that are labelled, best first: reading their closets is the main cost. */
+const ROWS_MAX = 40;
+
+export type ClosetQuestion = {
+  /** The question's vector. */
+  vector: Float32Array;
+  /**
+   * The direct search's rows, best first: only closets of their sources are compared, so that the cost does not grow.
+   */
+  rows: readonly number[];
+  filter: PlaceFilter;
+};
+
+/** A hit as a search answers it; the other fields have upstream's names. */
+export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
+
+/** Returns the same hits in the same order. Closets that cannot be read cost the labels, and no hit. */
+export function labelClosets(
+  reader: Pick<LedgerReader, "closets">,
+  hits: readonly Hit[],
+  asked: ClosetQuestion,
+): Hit[] {
+  try {
+    return labelled(reader, hits, asked);
+  } catch {
+    return [...hits];
+  }
+}
+
+function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], asked: ClosetQuestion): Hit[] {
+  const boosts = boostsBySource(reader, asked);
+  const boosted = hits.filter((hit) => boosts.has(String(hit["source_path"])));
+  if (boosted.length === 0) return [...hits];
+  const positions = reader.closets.positions(boosted.map(rowId));
+  return hits.map((hit) => {
+    const found = boosts.get(String(hit["source_path"]));
+    if (found === undefined) return hit;
+    const position = positions.get(rowId(hit));
+    const distance = hit["distance"];
+    return {
+      ...hit,
+      text: position === undefined ? hit.text : bounded(hit.text, position.total),
+      ...(typeof distance === "number" && {
+        effective_distance: round(Math.min(2, Math.max(0, distance - found.boost)), 4),
+      }),
+      closet_boost: found.boost,
+      matched_via: "drawer+closet",
+      closet_preview: found.preview,
+      ...(position !== undefined &&
+        position.total > 1 && { drawer_index: position.index, total_drawers: position.total }),
+    };
+  });
+}
+
+/** A slice's own id; the id that a hit shows is that of the whole text. */
+function rowId(hit: Hit): string {
+  return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
+}
+
+/** Closets are ranked one by one; a source has the rank of its best. */
+function boostsBySource(
+  { closets }: Pick<LedgerReader, "closets">,
+  { vector, rows, filter }: ClosetQuestion,
+): Map<string, { boost: number; preview: string }> {
+  const boosts = new Map<string, { boost: number; preview: string }>();
+  closets
+    .ofRows(rows.slice(0, ROWS_MAX), filter)
+    .filter((closet) => closet.vector.length === vector.length)
+    .map(({ sourceFile, text, vector: other }) => ({ sourceFile, text, distance: 1 - dot(vector, other) }))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, BOOSTS.length)
+    .forEach(({ sourceFile, text, distance }, rank) => {
+      if (distance > DISTANCE_MAX || boosts.has(sourceFile)) return;
+      boosts.set(sourceFile, { boost: BOOSTS[rank] ?? 0, preview: head(text, PREVIEW_MAX) });
+    });
+  return boosts;
+}
+
+function bounded(text: string, total: number): string {
+  if (codePointLength(text) <= TEXT_MAX) return text;
+  return `${head(text, TEXT_MAX)}\n\n[...truncated. ${total} total drawers. Use mempalace_get_drawer for full content.]`;
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);
+  return sum;
+}

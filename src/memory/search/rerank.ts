@@ -1,0 +1,46 @@
+/**
+ * Reorders the first hits by a cross-encoder, if there is one: it reads question and drawer together, which is too
+ * expensive for more than a few. Whatever fails, the order stays what it was. Used by search.ts.
+ */
+import type { LedgerReader } from "../port/ledger.ts";
+import type { Reranker } from "../port/search.ts";
+import type { Ranked } from "./fusion.ts";
+
+/** Number of hits that are reranked. */
+export const RERANKED_MAX = 20;
+/** A slow machine reads twenty drawers in about a second; after this deadline the hits stay as they are. */
+const RERANK_DEADLINE_MS = 1_500;
+
+export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
+
+/**
+ * Returns the same hits. The first ones' scores are redistributed, the highest to the one the model prefers, so that
+ * the later adjustments for dates and ended facts work on the same scores. Ties keep their order.
+ */
+export async function rerank(
+  { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },
+  query: string,
+  ranked: readonly Ranked[],
+  absence: string,
+): Promise<Reranked> {
+  if (reranker === undefined) return { ranked: [...ranked], state: "off", detail: absence };
+  const texts = new Map(
+    reader.drawersByRow(ranked.slice(0, RERANKED_MAX).map(({ row }) => row)).map(({ row, text }) => [row, text]),
+  );
+  const first = ranked.slice(0, RERANKED_MAX).filter(({ row }) => texts.has(row));
+  const rest = ranked.slice(RERANKED_MAX);
+  try {
+    const logits = await reranker.rerank(
+      query,
+      first.map(({ row }) => texts.get(row) ?? ""),
+      RERANK_DEADLINE_MS,
+    );
+    const judged = first
+      .map((one, at) => ({ ...one, rerank: { logit: logits[at] ?? Number.NaN, place: at + 1, score: one.score } }))
+      .sort((a, b) => b.rerank.logit - a.rerank.logit || a.rerank.place - b.rerank.place)
+      .map((one, at) => ({ ...one, score: first[at]?.score ?? one.score }));
+    return { ranked: [...judged, ...rest], state: "used", detail: `the first ${judged.length} hits` };
+  } catch (error) {
+    return { ranked: [...ranked], state: "failed", detail: error instanceof Error ? error.message : String(error) };
+  }
+}

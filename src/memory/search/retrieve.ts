@@ -1,0 +1,110 @@
+/**
+ * Retrieves a search's candidates: drawers that have its words and drawers near the question, each with both scores. The words
+ * are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
+ * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { within } from "../../base/within.ts";
+import type { DrawerFilter } from "../port/drawer.ts";
+import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../port/search.ts";
+import type { Candidate } from "./fusion.ts";
+
+export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: Embedder | undefined; clock?: Clock };
+
+export type RetrieveRequest = {
+  query: string;
+  filter: DrawerFilter;
+  /** Candidates of each list. */
+  pool: number;
+  /** Phrases that a drawer must hold word for word. */
+  quoted: readonly string[];
+};
+
+export type Retrieved = {
+  candidates: Candidate[];
+  /** The question's vector; undefined where only words were searched. */
+  vector: Float32Array | undefined;
+  /** The reason for having no vector although there is an embedder. */
+  failure: string | undefined;
+  /** True when some drawer has everything that was quoted; then only such drawers are candidates. */
+  isQuoted: boolean;
+};
+
+/** Nearly all of the nearest are among the first so many probable ones. */
+const LIKELY_FACTOR = 1.25;
+/** Long enough for a busy machine; a search by words takes milliseconds. */
+const VECTOR_DEADLINE_MS = 2_000;
+const NO_WORDS: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
+
+export async function retrieve(
+  { lexical, vectors, embedder, clock }: Indexes,
+  { query, filter, pool, quoted }: RetrieveRequest,
+): Promise<Retrieved> {
+  // The vector half may fail or lag (a dead thread, a remote Chroma): then words alone answer, and the answer says so.
+  let failure: string | undefined;
+  const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
+    try {
+      const done = await within(work, VECTOR_DEADLINE_MS, clock);
+      if (done === undefined) failure = "the vector search did not answer in time";
+      return done;
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+      return undefined;
+    }
+  };
+  const embedded = async (by: Embedder): Promise<{ vector: Float32Array; rows: number[] } | undefined> => {
+    const [vector] = await by.embed([query]);
+    return vector && { vector, rows: await vectors.around(vector, filter, pool) };
+  };
+  const [found, around, phraseRows] = await Promise.all([
+    lexical.candidates(query, filter, pool),
+    embedder && orNothing(embedded(embedder)),
+    quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
+  ]);
+
+  // A quotation asks for these words and no others, wherever a drawer has them.
+  const isQuoted = phraseRows.length > 0;
+  const known = isQuoted ? phraseRows : found.map(({ row }) => row);
+  const close = isQuoted ? [] : (around?.rows ?? []);
+  const words = new Map(found.map(({ row, parts }) => [row, parts]));
+  const readWords = async (rows: readonly number[]): Promise<void> => {
+    const missing = rows.filter((row) => !words.has(row));
+    const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
+    missing.forEach((row, at) => words.set(row, parts[at] ?? NO_WORDS));
+  };
+  const [cosines] = await Promise.all([
+    around && orNothing(readCosines(vectors, around.vector, [...new Set([...known, ...close])])),
+    readWords([...known, ...close.slice(0, pool * LIKELY_FACTOR)]),
+  ]);
+  const nearest = cosines === undefined ? [] : nearestOf(close, cosines, pool);
+  const rows = [...new Set([...known, ...nearest])];
+  await readWords(rows);
+  return {
+    candidates: rows.map((row) => ({
+      row,
+      words: words.get(row) ?? NO_WORDS,
+      cosine: cosines?.get(row) ?? Number.NaN,
+    })),
+    vector: cosines && around?.vector,
+    failure,
+    isQuoted,
+  };
+}
+
+async function readCosines(
+  vectors: VectorIndex,
+  vector: Float32Array,
+  rows: readonly number[],
+): Promise<Map<number, number>> {
+  const cosines = await vectors.similarity(vector, rows);
+  return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
+}
+
+/** The best `count` of the rows that have a vector, best first. */
+function nearestOf(rows: readonly number[], cosines: ReadonlyMap<number, number>, count: number): number[] {
+  const cosineOf = (row: number): number => cosines.get(row) ?? Number.NaN;
+  return rows
+    .filter((row) => !Number.isNaN(cosineOf(row)))
+    .sort((a, b) => cosineOf(b) - cosineOf(a) || a - b)
+    .slice(0, count);
+}

@@ -1,0 +1,168 @@
+/**
+ * The search tool: checks its arguments as upstream does and answers in upstream's words (palace.md 2.10,
+ * upstream-latest.md 2.1). search.ts does the search itself.
+ */
+import type { PlaceFilter } from "../port/drawer.ts";
+import type { SearchMode } from "../../protocol/spec.ts";
+import { nameOfSource, withOriginals } from "../drawer/originals.ts";
+import { codePointLength } from "../text/text.ts";
+import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "../text/validate.ts";
+import { validBound, validWindow, type Window } from "../text/window.ts";
+import { cliOutput } from "./cli-output.ts";
+import { verdictOn } from "./confidence.ts";
+import { NEIGHBORS_MAX } from "./neighbors.ts";
+import { sanitizeQuery } from "./query-sanitizer.ts";
+import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";
+
+type Arguments = Record<string, unknown>;
+
+const DISTANCE_MAX = 1.5;
+
+/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue, for an invalid place or source. */
+export async function searchTool(
+  dependencies: SearchDependencies,
+  values: Arguments,
+  mode: SearchMode,
+): Promise<Record<string, unknown>> {
+  const place = placeFilter(values);
+  const sourceFile = validSourceFilter(values["source_file"]);
+  const unsupported = unsupportedSearch(values);
+  if (unsupported !== undefined) return unsupported;
+  const asked = queryOf(values["query"]);
+  const sanitized = sanitizeQuery(asked);
+  const isForCli = Boolean(values["cli_compatible"]);
+  if (isForCli && sanitized.query !== asked) return { error: "cli-compatible search requires an unchanged query" };
+  const extras = {
+    ...sanitizerReport(sanitized),
+    ...(typeof values["context"] === "string" && values["context"] !== "" && { context_received: true }),
+  };
+  if (isMediaSearch(values)) return { ...NO_MEDIA, ...extras };
+  // Upstream reports what it did to the query also beside an invalid window.
+  const times = timesOrError(values);
+  if ("error" in times) return { ...times, ...extras };
+  const { window, now } = times;
+  const filter = { ...place, ...sourceFilter(dependencies, sourceFile), ...window };
+  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
+  const request = {
+    query: sanitized.query,
+    filter,
+    limit: clampLimit(values["limit"], 5),
+    distanceMax: isForCli ? 0 : distanceMax,
+    mode,
+    explain: values["explain"] === true,
+    neighbors: neighborCount(values["neighbors"]),
+    now,
+  };
+  const found = await search(dependencies, request);
+  const { files } = dependencies;
+  const answer = files === undefined ? found : { ...found, hits: withOriginals(found.hits, files) };
+  const { since = null, before = null } = values;
+  if (isForCli) {
+    const filters = { wing: place.wing, room: place.room, since: values["since"], before: values["before"] };
+    return { query: asked, cli_output: cliOutput(asked, filters, answer.hits) };
+  }
+  const filters = {
+    wing: place.wing ?? null,
+    room: place.room ?? null,
+    source_file: sourceFile ?? null,
+    since,
+    before,
+  };
+  return { query: sanitized.query, filters, ...answerPayload(answer, request.explain), ...extras };
+}
+
+/** A source named as an answer showed it means the drawers of its staged copy. */
+function sourceFilter({ reader, files }: SearchDependencies, given: string | undefined): { sourceFile?: string } {
+  if (given === undefined) return {};
+  const isThere = (sourceFile: string): boolean => reader.listDrawers({ sourceFile }, 1, 0).total > 0;
+  return { sourceFile: nameOfSource(given, files?.stagedAs(given) ?? [], isThere) };
+}
+
+/** The hits, and how good they are. */
+function answerPayload(answer: SearchAnswer, explain: boolean): Record<string, unknown> {
+  const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
+  return {
+    total_before_filter: candidates,
+    results: hits,
+    ...verdictOn(hits, phrases),
+    ...(answer.isTruncated && { distinct_results_truncated: true }),
+    ...(phrases !== undefined && { phrases }),
+    ...(explain && { reranked }),
+    ...(vectorDisabledReason !== undefined && {
+      vector_disabled: true,
+      vector_disabled_reason: vectorDisabledReason,
+      ...(candidates > 0 && { fallback: "bm25_only_via_sqlite", fallback_reason: "vector_search_disabled" }),
+    }),
+  };
+}
+
+export function placeFilter(values: Arguments): PlaceFilter {
+  const wing = validFilter(values["wing"], "wing");
+  const room = validFilter(values["room"], "room");
+  return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+}
+
+/** Errors: WrongType, as upstream throws it. */
+function queryOf(given: unknown): string {
+  if (given === undefined || given === null) return "";
+  if (typeof given !== "string") throw new WrongType("query must be a string");
+  return given;
+}
+
+function neighborCount(value: unknown): number {
+  return typeof value === "number" ? Math.max(0, Math.min(NEIGHBORS_MAX, Math.trunc(value))) : 0;
+}
+
+function timesOrError(values: Arguments): { window: Window; now: string | undefined } | { error: string } {
+  try {
+    return { window: validWindow(values), now: validBound(values["now"], "now") };
+  } catch (error) {
+    if (error instanceof InvalidValue) return { error: error.message };
+    throw error;
+  }
+}
+
+function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sanitizeQuery>): object {
+  if (method === "passthrough") return {};
+  return {
+    query_sanitized: true,
+    sanitizer: {
+      method,
+      original_length: originalLength,
+      clean_length: codePointLength(query),
+      clean_query: query,
+    },
+  };
+}
+
+/** Arguments that upstream's command line lacks; its searches have no limit of distance and no closets. */
+const NOT_FOR_CLI = ["candidate_strategy", "max_distance", "context"] as const;
+
+const NO_MEDIA = {
+  error: "Media and code task search require embedding_model='embeddinggemma2'",
+  hint: "Use the isolated embeddinggemma2 palace and compatible indexes.",
+};
+
+function isMediaSearch({ include_media: media, query_task: task }: Arguments): boolean {
+  return media === true || task === "code";
+}
+
+/** The reason why this search cannot be made, in upstream's words. */
+function unsupportedSearch(values: Arguments): { error: string } | undefined {
+  const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
+  if (strategy && strategy !== "vector" && strategy !== "union")
+    return { error: "candidate_strategy must be one of ('vector', 'union')" };
+  if (
+    (media !== undefined && typeof media !== "boolean") ||
+    (task !== undefined && task !== "search" && task !== "code")
+  )
+    return { error: "include_media must be boolean and query_task must be 'search' or 'code'" };
+  if (cli && isMediaSearch(values)) return { error: "cli_compatible cannot be combined with media/code task search" };
+  if (!cli) return undefined;
+  if (validSourceFilter(values["source_file"]) !== undefined)
+    return { error: "cli-compatible search does not support source_file" };
+  const isGiven = (key: (typeof NOT_FOR_CLI)[number]): boolean =>
+    key === "candidate_strategy" ? strategy === "union" : values[key] !== undefined && values[key] !== null;
+  const refused = NOT_FOR_CLI.filter(isGiven);
+  return refused.length > 0 ? { error: `cli-compatible search does not support ${refused.join(", ")}` } : undefined;
+}

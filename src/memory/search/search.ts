@@ -1,0 +1,186 @@
+/**
+ * Search: BM25 and vectors are retrieved side by side, every candidate gets both scores, the scores are fused.
+ * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
+ * Source: the recipe of docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Drawer, DrawerFilter } from "../port/drawer.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import type { Embedder, LexicalIndex, Reranker, VectorIndex } from "../port/search.ts";
+import type { SearchMode } from "../../protocol/spec.ts";
+import { parentOf } from "../drawer/logical.ts";
+import type { SourceNames } from "../drawer/originals.ts";
+import { nowAt } from "../graph/temporal.ts";
+import { baseName, round } from "../text/text.ts";
+import { alsoIn } from "./also-in.ts";
+import { chooseHits, type Chosen } from "./choose.ts";
+import { type Hit, labelClosets } from "./closet-search.ts";
+import { isWeakMatch } from "./confidence.ts";
+import { explainScore } from "./explain.ts";
+import { neighborsOf } from "./neighbors.ts";
+import { quotedPhrases } from "./phrases.ts";
+import { askedDates } from "./question-dates.ts";
+import { fuse, type Ranked, type RankMode } from "./fusion.ts";
+import { rerank, type Reranked } from "./rerank.ts";
+import { retrieve } from "./retrieve.ts";
+
+export type SearchDependencies = {
+  reader: Pick<
+    LedgerReader,
+    "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets" | "standings"
+  >;
+  lexical: LexicalIndex;
+  vectors: VectorIndex;
+  /** Undefined in lexical mode: without a model, or while it is being loaded. */
+  embedder: () => Embedder | undefined;
+  /** The reason for having no embedder, for the answer. */
+  embedderDetail: () => string;
+  /** The cross-encoder; undefined without one, and `rerankerDetail` says why. */
+  reranker: () => Reranker | undefined;
+  rerankerDetail: () => string;
+  /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
+  files?: SourceNames;
+  /** Bounds the wait for vectors; a test passes its own. */
+  clock?: Clock;
+};
+
+export type SearchRequest = {
+  query: string;
+  filter: DrawerFilter;
+  limit: number;
+  /** Cosine distance beyond which a hit is dropped; 0 or less drops none. Hits without a vector are kept. */
+  distanceMax: number;
+  mode: SearchMode;
+  /** Adds to each hit the parts of its score. */
+  explain: boolean;
+  /** Slices shown on each side of a hit. */
+  neighbors: number;
+  /** The asker's current day or moment, an ISO date; undefined if not given. */
+  now: string | undefined;
+};
+
+export type SearchAnswer = {
+  hits: Hit[];
+  candidates: number;
+  vectorDisabledReason: string | undefined;
+  /** Phrases quoted in the query; `found`: some drawer has them all, and only such drawers are among the hits. */
+  phrases: { quoted: string[]; found: boolean } | undefined;
+  reranked: Pick<Reranked, "state" | "detail">;
+  /** There may be more distinct hits, beyond all the copies. */
+  isTruncated: boolean;
+};
+
+/** Candidates of each list: no fewer than the largest limit, so that fusing can always fill it. */
+const POOL_MIN = 100;
+/** Factor by which the search widens when copies of one text fill the list. */
+const POOL_GROWTH = 4;
+const POOL_MAX = 1_600;
+const COPIES_NAMED_MAX = 20;
+
+export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
+  let before: Omit<SearchAnswer, "isTruncated"> | undefined;
+  for (let pool = Math.max(POOL_MIN, request.limit); ; pool *= POOL_GROWTH) {
+    const answer = await searchAmong(dependencies, request, pool);
+    // The vector half may fail or time out in a later round: then the earlier answer, which has vectors, is better.
+    const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
+    if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
+    const isShort = answer.hits.length < request.limit && answer.candidates >= pool && answer.hits.some(hasCopies);
+    if (!isShort || pool >= POOL_MAX) return { ...answer, isTruncated: isShort };
+    before = answer;
+  }
+}
+
+function hasCopies(hit: Hit): boolean {
+  return hit["near_duplicates"] !== undefined;
+}
+
+async function searchAmong(
+  dependencies: SearchDependencies,
+  request: SearchRequest,
+  pool: number,
+): Promise<Omit<SearchAnswer, "isTruncated">> {
+  const { query, filter, limit, mode } = request;
+  const quoted = quotedPhrases(query);
+  const embedder = mode === "lexical" ? undefined : dependencies.embedder();
+  const { candidates, vector, failure, isQuoted } = await retrieve(
+    { ...dependencies, embedder },
+    { query, filter, pool, quoted },
+  );
+  const rankMode = vector === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
+  const fused = fuse(candidates, rankMode).filter(
+    ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
+  );
+  const isPlain = mode === "lexical" || mode === "vector";
+  const reranker = isPlain ? undefined : dependencies.reranker();
+  const absence = isPlain ? `mode ${mode} is searched for itself` : dependencies.rerankerDetail();
+  const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, fused, absence);
+  const options = {
+    limit,
+    dates: askedDates(query, request.now),
+    now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
+  };
+  const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
+    ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),
+    ...notesOn(dependencies, chosen, rankMode, request),
+  }));
+  const asked = mode !== "lexical";
+  return {
+    hits:
+      vector === undefined
+        ? hits
+        : labelClosets(dependencies.reader, hits, { vector, rows: ranked.map((hit) => hit.row), filter }),
+    candidates: candidates.length,
+    vectorDisabledReason: asked && vector === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
+    reranked,
+    phrases: quoted.length > 0 ? { quoted, found: isQuoted } : undefined,
+  };
+}
+
+/** Returns fields beyond upstream's, only those with information. */
+function notesOn(
+  { reader }: SearchDependencies,
+  { drawer, ranked, adjustments, stale, duplicates }: Chosen,
+  mode: RankMode,
+  { explain, neighbors }: SearchRequest,
+): Record<string, unknown> {
+  const copies = alsoIn(drawer, duplicates);
+  return {
+    ...(isWeakMatch(ranked, drawer.text.length) && { weak: true }),
+    ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
+    ...(copies.length > 0 && { also_in: copies }),
+    ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
+    ...(neighbors > 0 && { neighbors: neighborsOf(reader, drawer, neighbors) }),
+    ...(explain && { explain: explainScore(ranked, adjustments, mode) }),
+  };
+}
+
+function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {
+  const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
+  const filedAt = metadata["filed_at"] ?? "unknown";
+  const parent = parentOf(metadata);
+  const hasVector = !Number.isNaN(cosine);
+  const distance = hasVector ? round(1 - cosine, 4) : null;
+  return {
+    text,
+    wing,
+    room,
+    source_file: baseName(sourceFile) || "?",
+    created_at: filedAt,
+    similarity: hasVector ? round(Math.max(0, cosine), 3) : null,
+    distance,
+    ...(vectors && { effective_distance: distance, closet_boost: 0 }),
+    matched_via: vectors ? "drawer" : "bm25_sqlite",
+    bm25_score: round(lexical, 3),
+    // The id that the whole text was given; a slice also shows its own.
+    drawer_id: parent ?? id,
+    ...(parent !== undefined && { chunk_id: id }),
+    score: round(score, 4),
+    source_path: sourceFile,
+    filed_at: filedAt,
+    authored_at: metadata["authored_at"] ?? filedAt,
+    authored_at_source:
+      metadata["authored_at"] !== undefined ? "authored_at" : filedAt === "unknown" ? filedAt : "filed_at",
+    content_date: metadata["content_date"] ?? null,
+    content_date_source: metadata["content_date_source"] ?? "unknown",
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Builds closets with a document's drawers (source.ts), and rebuilds them on request from the existing drawers. Runs
+ * inside the ledger's transaction, so a closet never differs from its drawers' text.
+ *
+ * Upstream makes closets for mined files alone and none for conversations, and so do we. Whatever changes a drawer's
+ * text or deletes one removes all closets of its source, because they quote the source (upstream-latest.md 2.1).
+ */
+import type { Drawer } from "../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { CLOSET_SOURCES_MAX } from "../../protocol/limits.ts";
+import { buildClosets } from "../closet/closets.ts";
+import { knownNames, type Tagging } from "../closet/name-words.ts";
+import { localTimestamp } from "../text/text.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+import { languageList, nameList } from "./source.ts";
+
+/** Chunks overlap by 100 characters unless configured otherwise. A shorter match is chance. */
+const OVERLAP_MAX = 400;
+const OVERLAP_MIN = 10;
+
+/**
+ * Rebuilds the closets of these sources from their drawers, tagged with the `knownNames` they mention. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
+export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
+  const answer = { sources: 0, closets: 0, kept: 0, unfit: 0 };
+  const tagging = { recipe: tx.idRecipe(), ...namesOf(call.params) };
+  for (const sourceFile of sourceList(call.params)) {
+    const drawers = minedDrawers(tx.drawersOfSource(sourceFile));
+    const [first] = drawers;
+    if (first === undefined) answer.unfit += 1;
+    else if (tx.closets.isModelMade(sourceFile)) answer.kept += 1;
+    else {
+      const { wing, room } = first;
+      const filedAt = localTimestamp(call.atMs * 1000);
+      const content = joined(drawers.map(({ text }) => text));
+      const closets = buildClosets({ sourceFile, wing, room, content, drawers, filedAt, ...tagging });
+      tx.closets.replace(sourceFile, closets);
+      answer.sources += 1;
+      answer.closets += closets.length;
+    }
+  }
+  return answer;
+}
+
+/** Drawers of a project miner, upstream's or ours, in the order of the file. */
+function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
+  const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
+  return drawers
+    .filter(
+      ({ metadata }) =>
+        metadata["normalize_version"] !== undefined &&
+        metadata["ingest_mode"] === undefined &&
+        typeof metadata["chunk_index"] === "number",
+    )
+    .sort((a, b) => order(a) - order(b));
+}
+
+/** Joins chunks back into the text: the overlap that a chunk repeats is left out. */
+function joined(texts: readonly string[]): string {
+  return texts
+    .map((text, at) => {
+      const before = texts[at - 1];
+      if (before === undefined) return text;
+      const overlap = overlapOf(before, text);
+      return overlap === 0 ? `\n${text}` : text.slice(overlap);
+    })
+    .join("");
+}
+
+/** Length of the beginning of `next` that repeats the end of `before`. */
+function overlapOf(before: string, next: string): number {
+  for (let length = Math.min(OVERLAP_MAX, before.length, next.length); length >= OVERLAP_MIN; length--)
+    if (before.endsWith(next.slice(0, length))) return length;
+  return 0;
+}
+
+function sourceList(params: Record<string, unknown>): string[] {
+  const given = params["sourceFiles"];
+  const isList = Array.isArray(given) && given.length <= CLOSET_SOURCES_MAX;
+  if (isList && given.every((name) => typeof name === "string" && name !== "")) return given as string[];
+  throw asTyped(new InvalidValue(`sourceFiles must be a list of at most ${CLOSET_SOURCES_MAX} non-empty strings`));
+}
+
+function namesOf(params: Record<string, unknown>): Omit<Tagging, "recipe"> {
+  try {
+    return { known: knownNames(nameList(params["knownNames"])), languages: languageList(params["languages"]) };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * Conversations: the exchanges of a transcript become the drawers of its source_file. Existing drawers are compared one
+ * by one, so that a transcript that grew costs vectors only for what is new. Ids and metadata equal those of upstream's
+ * conversation miner (palace.md 4.7, upstream-latest.md 2.3).
+ */
+import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../port/drawer.ts";
+import { type LedgerTx, type WriteCall } from "../port/ledger.ts";
+import { MODE_SEPARATOR } from "../port/source.ts";
+import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
+import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
+import { hash24, lengthJoined, recipeNote } from "../drawer/drawer.ts";
+import { hallFinder, type HallFinder, hallList } from "../drawer/hall.ts";
+import { codePointLength, localTimestamp } from "../text/text.ts";
+import { asTyped, InvalidValue, validName } from "../text/validate.ts";
+import { structuralEntities } from "./structural-entities.ts";
+
+const NORMALIZE_VERSION = 2;
+const CHUNKER_VERSION = 2;
+
+type Part = {
+  mode: ExtractMode;
+  recipe: IdRecipe;
+  wing: string;
+  /** The room of each text. */
+  rooms: readonly string[];
+  sourceFile: string;
+  mtime: number;
+  sha256: string;
+  texts: readonly string[];
+  from: number;
+  total: number;
+  addedBy: string;
+  hallOf: HallFinder;
+  optional: Metadata;
+};
+
+/**
+ * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes what the source had
+ * beyond it and writes the source's filing record; until then the source counts as not filed. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
+export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
+  const part = readPart(call.params, tx.idRecipe());
+  const { sourceFile, wing, mtime, from, total, mode } = part;
+  const before = tx.drawersOfSource(sourceFile).filter((drawer) => isOfConversation(drawer, mode));
+  const byId = new Map(before.map((drawer) => [drawer.id, drawer]));
+  const filedAt = localTimestamp(call.atMs * 1000);
+  const fresh: NewDrawer[] = [];
+  let unchanged = 0;
+  part.texts.forEach((text, offset) => {
+    const id = drawerId(part, offset);
+    const known = byId.get(id);
+    const metadata = metadataOf(part, offset, text, filedAt);
+    if (known === undefined) fresh.push({ id, text, metadata });
+    else if (known.text !== text) tx.updateDrawer(id, { text, metadata });
+    else {
+      unchanged += 1;
+      refresh(tx, known, metadata, part.optional["authored_at"] !== undefined);
+    }
+  });
+  tx.insertDrawers(fresh);
+
+  const end = from + part.texts.length;
+  const superfluous = before.filter((drawer) => isSuperfluous(part, drawer));
+  tx.deleteDrawers(superfluous.map(({ id }) => id));
+  const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
+  tx.putSource({
+    ...{ sourceFile: markName(sourceFile, mode), wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end },
+  });
+  return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
+}
+
+/** Returns true for a drawer that takes the place of one of this part's drawers, or is beyond the end of the source. */
+function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
+  const { from, total, texts } = part;
+  const index = metadata["chunk_index"];
+  const end = from + texts.length;
+  if (typeof index === "number" && index >= from && index < end) return id !== drawerId(part, index - from);
+  return end === total && (typeof index !== "number" || index >= total);
+}
+
+/** A transcript's exchanges and the memories extracted from it are filed, and recorded as filed, separately. */
+function markName(sourceFile: string, mode: ExtractMode): string {
+  return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
+}
+
+/**
+ * A drawer whose text stays keeps its filing time, and its time of speaking where the transcript tells none (`isDated`:
+ * it does); everything else becomes what a new one would get.
+ */
+function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
+  const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
+  const kept: Metadata = {
+    ...metadata,
+    ...(filedAt !== undefined && { filed_at: filedAt }),
+    ...(modified !== undefined && { last_modified: modified }),
+    ...(!isDated && authored !== undefined && { authored_at: authored }),
+  };
+  const isSame =
+    Object.keys(kept).length === Object.keys(known.metadata).length &&
+    Object.entries(kept).every(([key, value]) => known.metadata[key] === value);
+  if (!isSame) tx.updateDrawer(known.id, { metadata: kept });
+}
+
+/** Filed by a conversation miner, ours or upstream's, in this mode; never what somebody added by hand for the file. */
+function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
+  const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
+  return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
+}
+
+/** `offset` counts from the part's first text. */
+function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
+  const parts = [sourceFile, mode, String(from + offset)];
+  const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
+  return `drawer_${wing}_${rooms[offset] ?? ""}_${hash}`;
+}
+
+function metadataOf(part: Part, offset: number, text: string, filedAt: string): Metadata {
+  const index = part.from + offset;
+  const { content_hash: contentHash, ...optional } = part.optional;
+  return {
+    wing: part.wing,
+    room: part.rooms[offset] ?? "",
+    hall: part.hallOf(text),
+    source_file: part.sourceFile,
+    chunk_index: index,
+    added_by: part.addedBy,
+    filed_at: filedAt,
+    entities: structuralEntities(text),
+    authored_at: filedAt,
+    ingest_mode: "convos",
+    extract_mode: part.mode,
+    normalize_version: NORMALIZE_VERSION,
+    ...recipeNote(part.recipe),
+    chunk_total: part.total,
+    ...(part.mode === "exchange" && { convo_chunker_version: CHUNKER_VERSION }),
+    source_mtime: part.mtime,
+    last_modified: filedAt,
+    ...optional,
+    // Upstream looks for it on the first drawer alone.
+    ...(index === 0 && contentHash !== undefined && { content_hash: contentHash }),
+  };
+}
+
+function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
+  try {
+    const texts = params["texts"];
+    if (!Array.isArray(texts) || !texts.every(isDrawerText))
+      throw new InvalidValue(`texts must be a list of non-empty strings of at most ${DRAWER_SIZE_MAX} characters`);
+    if (texts.length > CONVERSATION_PART_DRAWERS_MAX)
+      throw new InvalidValue(`texts holds more than ${CONVERSATION_PART_DRAWERS_MAX} drawers`);
+    const from = count(params, "from");
+    const total = count(params, "total");
+    const isWhole = from + texts.length <= total && (texts.length > 0 || total === 0);
+    if (!isWhole) throw new InvalidValue("from, texts and total do not fit each other");
+    const sourceFile = text(params, "sourceFile");
+    if (sourceFile === "") throw new InvalidValue("sourceFile must be a non-empty string");
+    return {
+      wing: validName(params["wing"], "wing"),
+      rooms: readRooms(params, texts.length),
+      mode: readMode(params["extractMode"]),
+      recipe,
+      sourceFile,
+      mtime: seconds(params, "mtime"),
+      sha256: text(params, "sha256"),
+      texts: texts.map((one) => one.toWellFormed()),
+      from,
+      total,
+      addedBy: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      hallOf: hallFinder(hallList(params["halls"])),
+      optional: {
+        ...optionalText(params, "contentHash", "content_hash"),
+        ...optionalText(params, "authoredAt", "authored_at"),
+        ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+      },
+    };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+function readRooms(params: Record<string, unknown>, count: number): string[] {
+  const { room, rooms } = params;
+  if (rooms === undefined) return Array<string>(count).fill(validName(room, "room"));
+  if (!Array.isArray(rooms) || rooms.length !== count) throw new InvalidValue("rooms must name the room of each text");
+  return rooms.map((one) => validName(one, "room"));
+}
+
+function readMode(value: unknown): ExtractMode {
+  const mode = EXTRACT_MODES.find((one) => one === (value ?? "exchange"));
+  if (mode === undefined) throw new InvalidValue(`extractMode is none of ${EXTRACT_MODES.join(", ")}`);
+  return mode;
+}
+
+/** The miner makes no longer text, whatever the settings. */
+function isDrawerText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
+}
+
+function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
+  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
+}
+
+function text(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
+  return value.toWellFormed();
+}
+
+function count(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidValue(`${key} must be a whole number`);
+  return value;
+}
+
+function seconds(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw new InvalidValue(`${key} must be a number of seconds`);
+  return value;
+}

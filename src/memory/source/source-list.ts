@@ -1,0 +1,80 @@
+/**
+ * Answers a feeder's questions about sources: the filing records of a wing or of one way to take transcripts apart, the
+ * agents' sessions that are filed in any wing, and what only MemPalace has filed. Called by the route table.
+ */
+import { isAbsolute } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sessionNameOf } from "../../base/session-name.ts";
+import { type LedgerReader } from "../port/ledger.ts";
+import { MODE_SEPARATOR, type MinedRow, type SourceRow } from "../port/source.ts";
+import { MINERS, type MinedSource } from "../../protocol/filing.ts";
+import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
+import type { Methods, FilingRecord } from "../../protocol/spec.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export async function sourceList(
+  reader: Pick<LedgerReader, "sources" | "minedSources">,
+  wing: string,
+  { extractMode, sessions, mined: asked }: Record<string, unknown>,
+): Promise<Methods["source.list"]["result"]> {
+  const suffix = suffixOf(extractMode);
+  const sources = recordsOf(reader.sources(wing), suffix);
+  const mined = asked === undefined ? undefined : await minedBy(reader, wing, asked);
+  const sessionsFiled = sessions === undefined ? undefined : filedSessions(reader, suffix, sessions);
+  return {
+    sources,
+    ...(mined !== undefined && { mined }),
+    ...(sessionsFiled !== undefined && { sessions: sessionsFiled }),
+  };
+}
+
+function filedSessions(reader: Pick<LedgerReader, "sources">, suffix: string | undefined, sessions: unknown): string[] {
+  if (!Array.isArray(sessions) || sessions.length > SESSIONS_ASKED_MAX)
+    throw asTyped(new InvalidValue(`sessions must be a list of at most ${SESSIONS_ASKED_MAX} numbers of sessions`));
+  const asked = new Set<unknown>(sessions);
+  const filed = recordsOf(reader.sources(undefined), suffix).filter(
+    ({ sourceFile, sha256, drawers }) =>
+      sha256 !== "" && drawers > 0 && asked.has(sessionNameOf(sourceFile)?.uuid ?? null),
+  );
+  return filed.map(({ sourceFile }) => sourceFile);
+}
+
+/** Other calls are served between two pages. */
+async function minedBy(
+  reader: Pick<LedgerReader, "minedSources">,
+  wing: string,
+  asked: unknown,
+): Promise<MinedSource[]> {
+  const { by, below } = (typeof asked === "object" && asked !== null ? asked : {}) as { by?: unknown; below?: unknown };
+  const miner = MINERS.find((one) => one === by);
+  if (miner === undefined || typeof below !== "string" || !isAbsolute(below))
+    throw asTyped(new InvalidValue(`mined must name one of ${MINERS.join(", ")} as \`by\`, and a folder as \`below\``));
+  const found: MinedSource[] = [];
+  for (let after: string | undefined; ; await nextTurn()) {
+    const { rows, last } = reader.minedSources({ wing, miner, below, after });
+    found.push(...rows.flatMap(readMined));
+    if (last === undefined) return found;
+    after = last;
+  }
+}
+
+/** Foreign rows may hold anything where a time belongs. */
+function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
+  if (mtime !== null && typeof mtime !== "number") return [];
+  return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];
+}
+
+/** The suffix of a mode's filing records; undefined for the mode without one. */
+function suffixOf(mode: unknown): string | undefined {
+  return mode === undefined || mode === "exchange" ? undefined : `${MODE_SEPARATOR}${String(mode)}`;
+}
+
+function recordsOf(rows: readonly SourceRow[], suffix: string | undefined): FilingRecord[] {
+  return rows.flatMap(({ sourceFile, mtime, sha256, drawers }) => {
+    if (suffix === undefined)
+      return sourceFile.includes(MODE_SEPARATOR) ? [] : [{ sourceFile, mtime, sha256, drawers }];
+    if (!sourceFile.endsWith(suffix)) return [];
+    return [{ sourceFile: sourceFile.slice(0, -suffix.length), mtime, sha256, drawers }];
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * Documents that are too long for one message: their text comes in parts, kept in the ledger where nobody reads them,
+ * until `source.replace` files it whole. A source has one sending at a time, the newest: if two feeders send the same
+ * one, the earlier is refused and their parts never mix. Parts that are never filed are dropped a day later
+ * (LedgerWriter.prune).
+ */
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: number } {
+  const { sourceFile, sending, from, text } = readPart(params);
+  if (from === 0) tx.parts.drop(sourceFile);
+  else assertHeld(tx, sourceFile, sending, from);
+  tx.parts.put({ sourceFile, sending, from, text, atMs });
+  return { held: from + text.length };
+}
+
+/**
+ * The document that `parts` of a `source.replace` names. The parts stay until they are dropped. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
+export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
+  const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
+  if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))
+    throw asTyped(new InvalidValue("parts must be an object of sending and length"));
+  assertHeld(tx, sourceFile, sending, length);
+  return tx.parts.text(sourceFile);
+}
+
+function assertHeld(tx: LedgerTx, sourceFile: string, sending: string, length: number): void {
+  const held = tx.parts.held(sourceFile, sending);
+  if (held === length) return;
+  const why = `${held} characters are there and not ${length}; somebody else sends this document too, or it is long ago`;
+  throw asTyped(new InvalidValue(`the part does not follow what was sent before: ${why}; begin anew`));
+}
+
+type Part = { sourceFile: string; sending: string; from: number; text: string };
+
+function readPart({ sourceFile, sending, from, content }: Record<string, unknown>): Part {
+  const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+  const refuse = (why: string): unknown => asTyped(new InvalidValue(why));
+  if (!isText(sourceFile)) throw refuse("sourceFile must be a non-empty string");
+  if (!isText(sending)) throw refuse("sending must be a non-empty string");
+  if (!isText(content)) throw refuse("content must be a non-empty string");
+  if (content.length > SOURCE_PART_MAX) throw refuse(`content exceeds ${SOURCE_PART_MAX} characters`);
+  if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0) throw refuse("from must be a whole number");
+  if (from + content.length > SOURCE_SIZE_MAX_BYTES)
+    throw refuse(`the document exceeds ${SOURCE_SIZE_MAX_BYTES} characters`);
+  return { sourceFile: sourceFile.toWellFormed(), sending: sending.toWellFormed(), from, text: content.toWellFormed() };
+}

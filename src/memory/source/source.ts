@@ -1,0 +1,202 @@
+/**
+ * Sources: a feeder's document becomes the drawers of its source_file and replaces what was filed of it before, with
+ * its closets, in one transaction. Ids and metadata equal those of upstream's project miner (palace.md 4.7,
+ * upstream-latest.md 2.3).
+ */
+import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
+import { buildClosets } from "../closet/closets.ts";
+import { knownNames, nameTags } from "../closet/name-words.ts";
+import { hash24, lengthJoined, recipeNote } from "../drawer/drawer.ts";
+import { hallFinder, hallList } from "../drawer/hall.ts";
+import { codePointLength, localTimestamp, strip } from "../text/text.ts";
+import { asTyped, InvalidValue, validName } from "../text/validate.ts";
+import { chunkDocument, validCut } from "./chunk.ts";
+import { sentText } from "./source-parts.ts";
+
+const NORMALIZE_VERSION = 2;
+
+/** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
+export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
+  const answer = replaceDocument(tx, call);
+  // This document is done, filed or refused. Any parts that somebody else still sends are older.
+  tx.parts.drop(fileName(call.params));
+  return answer;
+}
+
+function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
+  const given = documentOf(tx, call.params);
+  const { wing, room, sourceFile, sha256, mtime, cut } = given;
+  const text = strip(given.content);
+  // Like upstream, a text too short to be filed keeps all drawers of its source, handwritten notes among them.
+  if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
+    tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
+    return { drawers: 0, removed: 0 };
+  }
+  const chunks = chunkDocument(text, cut);
+  if (chunks.length > given.drawersMax) return { drawers: 0, removed: 0, tooMany: chunks.length };
+  const removed = tx.deleteSource(sourceFile);
+  const filedAt = localTimestamp(call.atMs * 1000);
+  const tagging = { recipe: tx.idRecipe(), known: knownNames(given.names), languages: given.languages };
+  const isExtracted = call.params["isExtracted"] === true;
+  const drawers = drawersOf(tx, chunks, given, { params: call.params, filedAt, tagging, isExtracted });
+  tx.insertDrawers(drawers);
+  const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
+  tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
+  tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
+  return { drawers: chunks.length, removed };
+}
+
+type SentDocument = ReturnType<typeof documentOf>;
+
+/** Checks and reads the document that a feeder sent. Errors: PROTOCOL_BAD_PARAMS. */
+function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
+  return checked(() => ({
+    wing: validName(params["wing"], "wing"),
+    room: validName(params["room"], "room"),
+    sourceFile: fileName(params),
+    content: documentText(tx, params),
+    sha256: textOf(params, "sha256"),
+    mtime: seconds(params, "mtime"),
+    names: nameList(params["knownNames"]),
+    drawersMax: Math.min(bound(params, "drawersMax") || SOURCE_DRAWERS_MAX, SOURCE_DRAWERS_MAX),
+    cut: validCut(params["cut"]),
+    halls: hallList(params["halls"]),
+    languages: languageList(params["languages"]),
+  }));
+}
+
+type Filing = {
+  params: WriteCall["params"];
+  filedAt: string;
+  tagging: Parameters<typeof nameTags>[1];
+  isExtracted: boolean;
+};
+
+/** Makes one drawer for each chunk, with all the metadata of upstream's miner. */
+function drawersOf(
+  tx: LedgerTx,
+  chunks: ReturnType<typeof chunkDocument>,
+  { wing, room, sourceFile, mtime, halls }: SentDocument,
+  { params, filedAt, tagging, isExtracted }: Filing,
+): NewDrawer[] {
+  const optional: Metadata = {
+    ...optionalText(params, "contentDate", "content_date"),
+    ...optionalText(params, "contentDateSource", "content_date_source"),
+    ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+  };
+  const hallOf = hallFinder(halls);
+  return chunks.map((chunk) => {
+    const entities = nameTags(chunk.text, tagging);
+    const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
+    const metadata: Metadata = {
+      wing,
+      room,
+      hall: hallOf(chunk.text),
+      source_file: sourceFile,
+      chunk_index: chunk.index,
+      added_by: typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace",
+      filed_at: filedAt,
+      normalize_version: NORMALIZE_VERSION,
+      source_mtime: mtime,
+      line_start: chunk.lineStart,
+      line_end: chunk.lineEnd,
+      ...recipeNote(recipe),
+      last_modified: filedAt,
+      chunk_total: chunks.length,
+      ...optional,
+      ...(entities !== "" && { entities }),
+    };
+    return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata };
+  });
+}
+
+/** Changes metadata to that of upstream's format mode, which does not record the number of a source's drawers. */
+function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
+  return { ...metadata, ingest_mode: "extract", extract_mode: "format" };
+}
+
+/**
+ * Makes the id of a chunk. Plainly joined, part 11 of `notes` has the id of part 1 of `notes1`, and upstream overwrites one with the
+ * other. In that case we use the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken as
+ * well.
+ */
+function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
+  const bare = `${prefix}_${hash24(parts.join(""))}`;
+  if (tx.idRecipe() === "bare" && tx.findDrawer(bare) === undefined) return { id: bare, recipe: "bare" };
+  const id = `${prefix}_${hash24(lengthJoined(...parts))}`;
+  if (tx.findDrawer(id) === undefined) return { id, recipe: "v3" };
+  throw asTyped(new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`));
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
+  const sourceFile = checked(() => fileName(call.params));
+  tx.parts.drop(sourceFile);
+  tx.closets.remove(sourceFile);
+  return { removed: tx.deleteSource(sourceFile) };
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+/** Returns the text that came with the call, or before it in parts. */
+function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
+  if (params["parts"] !== undefined) return sentText(tx, fileName(params), params["parts"]);
+  const content = textOf(params, "content");
+  if (content.length > SOURCE_CALL_MAX_BYTES)
+    throw new InvalidValue(`content exceeds ${SOURCE_CALL_MAX_BYTES} characters; send it in parts`);
+  return content;
+}
+
+function fileName(params: Record<string, unknown>): string {
+  const name = textOf(params, "sourceFile");
+  if (name === "") throw new InvalidValue("sourceFile must be a non-empty string");
+  return name;
+}
+
+/** Checks the names of MemPalace's registry that a feeder sends. Errors: InvalidValue. */
+export function nameList(value: unknown): string[] {
+  const isList = Array.isArray(value) && value.length <= KNOWN_NAMES_MAX;
+  if (value === undefined) return [];
+  if (isList && value.every((name) => typeof name === "string" && name !== "")) return value as string[];
+  throw new InvalidValue(`knownNames must be a list of at most ${KNOWN_NAMES_MAX} non-empty strings`);
+}
+
+/** Checks the language codes that a feeder sends. Errors: InvalidValue. */
+export function languageList(value: unknown): string[] {
+  if (value === undefined) return [];
+  const isList = Array.isArray(value) && value.length <= LANGUAGES_MAX;
+  if (isList && value.every((code) => typeof code === "string")) return value as string[];
+  throw new InvalidValue(`languages must be a list of at most ${LANGUAGES_MAX} codes`);
+}
+
+function seconds(params: Record<string, unknown>, key: string): number {
+  const value = params[key];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw new InvalidValue(`${key} must be a number of seconds`);
+  return value;
+}
+
+function bound(params: Record<string, unknown>, key: string): number {
+  const value = params[key] ?? 0;
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidValue(`${key} must be a whole number`);
+  return value;
+}
+
+function optionalText(params: Record<string, unknown>, key: string, name: string): Metadata {
+  return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
+}
+
+function textOf(params: Record<string, unknown>, key: string): string {
+  const value = params[key];
+  if (typeof value !== "string") throw new InvalidValue(`${key} must be a string`);
+  return value.toWellFormed();
+}

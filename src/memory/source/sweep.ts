@@ -1,0 +1,73 @@
+/**
+ * Messages of coding agents, each a drawer of its own under the number that the agent gave it: a sweep files them, so
+ * that nothing of a session is missing, however it was taken apart elsewhere. A message is filed once. Ids and metadata
+ * equal those of upstream's sweeper, without wing and room (palace.md 4.7, 5.7).
+ */
+import { isRecord } from "../../base/is-record.ts";
+import type { Metadata, NewDrawer } from "../port/drawer.ts";
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { MESSAGES_PART_MAX } from "../../protocol/limits.ts";
+import { localTimestamp } from "../text/text.ts";
+import { asTyped, InvalidValue } from "../text/validate.ts";
+
+type Message = { sessionId: string; uuid: string; timestamp: string; role: string; content: string };
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function addMessages(tx: LedgerTx, { params, atMs }: WriteCall): unknown {
+  const { sourceFile, messages, optional } = read(params);
+  const filedAt = localTimestamp(atMs * 1000);
+  const fresh = new Map<string, NewDrawer>();
+  let changed = 0;
+  for (const { sessionId, uuid, timestamp, role, content } of messages) {
+    const id = `sweep_${sessionId}_${uuid}`;
+    const text = `${role.toUpperCase()}: ${content}`;
+    const metadata: Metadata = {
+      ...{ session_id: sessionId, timestamp, message_uuid: uuid, role, source_file: sourceFile },
+      ...{ filed_at: filedAt, ingest_mode: "sweep", last_modified: filedAt },
+      ...optional,
+    };
+    const known = tx.findDrawer(id);
+    if (known === undefined) fresh.set(id, { id, text, metadata });
+    else if (known.text !== text) {
+      tx.updateDrawer(id, { text, metadata });
+      changed += 1;
+    }
+  }
+  tx.insertDrawers([...fresh.values()]);
+  return { added: fresh.size, changed, present: messages.length - fresh.size - changed };
+}
+
+function read(params: Record<string, unknown>): { sourceFile: string; messages: Message[]; optional: Metadata } {
+  try {
+    const { sourceFile, messages, sourceDirIno } = params;
+    if (typeof sourceFile !== "string" || sourceFile === "")
+      throw new InvalidValue("sourceFile must be a non-empty string");
+    if (!Array.isArray(messages) || messages.length > MESSAGES_PART_MAX)
+      throw new InvalidValue(`messages must be a list of at most ${MESSAGES_PART_MAX}`);
+    return {
+      sourceFile: sourceFile.toWellFormed(),
+      messages: messages.map(readMessage),
+      optional: typeof sourceDirIno === "string" ? { source_dir_ino: sourceDirIno.toWellFormed() } : {},
+    };
+  } catch (error) {
+    throw asTyped(error);
+  }
+}
+
+function readMessage(value: unknown): Message {
+  const text = (key: keyof Message): string => {
+    const found = isRecord(value) ? value[key] : undefined;
+    if (typeof found !== "string" || found === "")
+      throw new InvalidValue(`a message's ${key} must be a non-empty string`);
+    return found.toWellFormed();
+  };
+  const role = text("role");
+  if (role !== "user" && role !== "assistant") throw new InvalidValue("a message's role is user or assistant");
+  return {
+    sessionId: text("sessionId"),
+    uuid: text("uuid"),
+    timestamp: text("timestamp"),
+    role,
+    content: text("content"),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool
+ * turns into its own kind of answer; agents read these texts.
+ */
+import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { codePointLength, strip, wellFormed } from "./text.ts";
+
+/** Upstream's ValueError: text for the agent, not one of our typed errors. */
+export class InvalidValue extends Error {
+  override readonly name = "ValueError";
+}
+
+/** Upstream's TypeError, which it raises where its ValueError would be an answer. */
+export class WrongType extends Error {
+  override readonly name = "TypeError";
+}
+
+/** Turns an invalid value into our own methods' error: their clients go by codes, not by upstream's classes. */
+export function asTyped(error: unknown): unknown {
+  if (!(error instanceof InvalidValue || error instanceof WrongType)) return error;
+  return new PalaceError("PROTOCOL_BAD_PARAMS", error.message, BAD_PARAMS_HINT);
+}
+
+const NAME_MAX = 128;
+const CONTENT_MAX = 100_000;
+/** The longest path on Linux. */
+const SOURCE_FILTER_MAX = 4096;
+const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
+
+/** Checks a wing, room, topic or agent name. It is trimmed; case is kept. */
+export function validName(value: unknown, field: string): string {
+  const name = typeof value === "string" ? strip(value) : "";
+  if (name === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(name) > NAME_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
+  if (/\.\.|[/\\]/.test(name)) throw new InvalidValue(`${field} contains invalid path characters`);
+  if (name.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  if (!NAME_GRAMMAR.test(name)) throw new InvalidValue(`${field} contains invalid characters`);
+  return name;
+}
+
+/** Checks a subject, object or entity of a fact: trimmed, any characters. */
+export function validGraphValue(value: unknown, field: string): string {
+  const text = typeof value === "string" ? strip(value) : "";
+  if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(text) > NAME_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${NAME_MAX} characters`);
+  if (text.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  return wellFormed(text);
+}
+
+/** Checks a filter: absent, null or blank means no filter. */
+export function validFilter(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new WrongType(`${field} must be a string`);
+  return strip(value) === "" ? undefined : validName(value, field);
+}
+
+/** Checks the whole name of a source to look for: absent, null or blank means none. */
+export function validSourceFilter(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new InvalidValue("source_file must be a string");
+  const name = strip(value);
+  if (name.includes("\0")) throw new InvalidValue("source_file contains null bytes");
+  if (!name.isWellFormed()) throw new InvalidValue("source_file contains invalid surrogate characters");
+  if (codePointLength(name) > SOURCE_FILTER_MAX)
+    throw new InvalidValue(`source_file exceeds maximum length of ${SOURCE_FILTER_MAX} characters`);
+  return name === "" ? undefined : name;
+}
+
+/** Checks drawer and diary text; it is kept verbatim but for lone surrogates. */
+export function validContent(value: unknown, field = "content"): string {
+  if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
+  if (codePointLength(value) > CONTENT_MAX)
+    throw new InvalidValue(`${field} exceeds maximum length of ${CONTENT_MAX} characters`);
+  if (value.includes("\0")) throw new InvalidValue(`${field} contains null bytes`);
+  return wellFormed(value);
+}
+
+/** Accepts values as upstream does, with lone surrogates replaced. */
+export function looseText(value: unknown, absent: string): string {
+  return typeof value === "string" ? wellFormed(value) : absent;
+}
+
+/** Turns any looked-up value into text, without calling an object's own conversion. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** Checks a row limit: whole, clamped to 1…100. */
+export function clampLimit(value: unknown, absent: number): number {
+  return Math.max(1, Math.min(100, typeof value === "number" ? Math.trunc(value) : absent));
+}

@@ -1,0 +1,232 @@
+/**
+ * Finds what the palace holds and the ledger does not: rows of others, our rows that others have changed, and drawers
+ * that others have deleted there. Reads only, page by page, and keeps no list of its own: adopted rows are known the
+ * next time. Runs on a thread (read-thread.ts).
+ */
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { isSameRow } from "../../memory/ledger/record.ts";
+import { adoptedKey, isAsAdopted } from "../../memory/ledger/tables/adopted-digests.ts";
+import type { Metadata } from "../../memory/port/drawer.ts";
+import type { ForeignRow } from "../../memory/port/public-palace.ts";
+import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/chroma-file.ts";
+import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../format/palace-file.ts";
+import { topicOf } from "../format/palace-file.ts";
+import { OPERATION } from "../format/queue.ts";
+import { absentIds, type RowKind } from "./settled-rows.ts";
+
+/**
+ * Bounds what counts as another's work: rows numbered above `sinceSeq` were written after palace and ledger last
+ * agreed. Deletions above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`:
+ * it is the palace that the last broker left, not an older copy that was restored.
+ */
+export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
+
+/** Rows read before the caller hears of it, and rows given at once. */
+const PAGE_ROWS = 200;
+const PAGES_PER_BATCH = 10;
+/** Rows read at each place of a sample. */
+const SAMPLE_PAGE_ROWS = 50;
+
+/**
+ * `settled`: the palace must hold exactly this. `adopted`: the drawer is as the palace held it at adoption, and nothing
+ * of ours is newer. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
+ * same.
+ */
+type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
+/** SQL for what the ledger knows of ids, asked twice: its own rows, and removals that still wait to be sent. */
+const KNOWN: Readonly<Record<RowKind, string>> = {
+  drawers: `
+    SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
+        EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
+        (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
+      FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
+  closets: `
+    SELECT c.id, c.text, c.metadata, c.vector IS NOT NULL AS embedded,
+        EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS listed, NULL AS mark
+      FROM closet c WHERE c.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, '', '{}', 0, 1, NULL FROM closet_outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
+};
+
+type KnownRow = { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null };
+
+export type ForeignOptions = {
+  palace: ChromaDatabase;
+  palaceDir: string;
+  collection: ChromaCollection;
+  ledger: LedgerDatabase;
+  horizon: Horizon;
+  kind?: RowKind | undefined;
+};
+
+export class ForeignRows {
+  readonly #palace: ChromaDatabase;
+  readonly #ledger: LedgerDatabase;
+  readonly #collection: ChromaCollection;
+  readonly #horizon: Horizon;
+  readonly #kind: RowKind;
+  readonly #vectors: PalaceVectors;
+  readonly #tail: Map<string, PalaceRow | undefined>;
+  #after = 0;
+  #pagesDone = false;
+  readonly total: number;
+
+  constructor(options: ForeignOptions) {
+    const { palace, palaceDir, collection, ledger, horizon, kind = "drawers" } = options;
+    this.#palace = palace;
+    this.#ledger = ledger;
+    this.#collection = collection;
+    this.#horizon = horizon;
+    this.#kind = kind;
+    this.#vectors = new PalaceVectors(palace, palaceDir, collection);
+    this.#tail = readTail(palace, collection).rows;
+    this.total = countRows(palace, collection);
+  }
+
+  /** The reason why its index cannot be read. */
+  get torn(): string | undefined {
+    return this.#vectors.torn;
+  }
+
+  /** Rows read, and those of them to adopt; `done` comes with the last. */
+  next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean } {
+    let read = 0;
+    const rows: ForeignRow[] = [];
+    for (let pages = 0; pages < PAGES_PER_BATCH && rows.length < PAGE_ROWS && !this.#pagesDone; pages++) {
+      const page = readRows(this.#palace, this.#collection, this.#after, PAGE_ROWS);
+      this.#pagesDone = page.length === 0;
+      this.#after = page.at(-1)?.row ?? this.#after;
+      read += page.length;
+      rows.push(...this.#foreign(page.filter(({ id }) => !this.#tail.has(id))));
+    }
+    if (!this.#pagesDone) return { read, rows, removed: [], done: false };
+    const tail = [...this.#tail.values()].flatMap((row) => row ?? []);
+    rows.push(...this.#foreign(tail));
+    return { read, rows, removed: this.#removed(), done: true };
+  }
+
+  /** Takes some rows with their vectors from all over the palace, to find their model. */
+  sample(limit: number): { text: string; vector: Float32Array }[] {
+    const found: { text: string; vector: Float32Array }[] = [];
+    const last = lastRow(this.#palace, this.#collection);
+    for (let place = 0; place < limit; place++) {
+      const after = Math.floor((place * last) / limit);
+      const page = readRows(this.#palace, this.#collection, after, SAMPLE_PAGE_ROWS);
+      const next = page.find(
+        ({ row, id, text }) =>
+          row <= Math.floor(((place + 1) * last) / limit) && text !== "" && this.#vector(id) !== undefined,
+      );
+      const vector = next && this.#vector(next.id);
+      if (next !== undefined && vector !== undefined) found.push({ text: next.text, vector });
+    }
+    for (const row of this.#tail.values()) {
+      const vector = row && row.text !== "" && found.length < limit ? this.#vector(row.id) : undefined;
+      if (row !== undefined && vector !== undefined) found.push({ text: row.text, vector });
+    }
+    return found;
+  }
+
+  close(): void {
+    this.#vectors.close();
+  }
+
+  #foreign(rows: readonly PalaceRow[]): ForeignRow[] {
+    const known = this.#known(rows.map(({ id }) => id));
+    return rows.flatMap((row) => {
+      const ours = known.get(row.id);
+      const isTaken = ours === undefined || this.#isTaken(ours, row);
+      const { id, text, metadata } = row;
+      return isTaken ? [{ id, text, metadata, vector: this.#vector(id) }] : [];
+    });
+  }
+
+  #isTaken(ours: Known, row: PalaceRow): boolean {
+    const { settled, adopted, unmarked } = ours;
+    if (!settled && !adopted && !unmarked) return false;
+    // The row gets its digest then, see memory/ledger/write/adopt-rows.ts.
+    if (isSameRow(ours, row)) return unmarked;
+    return adopted || (settled && row.seq > this.#horizon.sinceSeq);
+  }
+
+  #vector(id: string): Float32Array | undefined {
+    const vector = this.#vectors.vector(id);
+    return vector === undefined ? undefined : normalised(vector);
+  }
+
+  /** Drawers that somebody deleted, as the queue tells; a drawer that is merely absent may have been lost. */
+  #removed(): string[] {
+    const { sinceSeq, untilSeq } = this.#horizon;
+    if (this.#isQueuePurged()) return this.#absent();
+    const deleted = this.#palace
+      .prepare<[string, number, number, number, string], string>(
+        `SELECT DISTINCT q.id FROM embeddings_queue q WHERE topic = ? AND seq_id > ? AND seq_id <= ? AND operation = ?
+           AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.segment_id = ? AND e.embedding_id = q.id)`,
+      )
+      .pluck()
+      .all(topicOf(this.#collection), sinceSeq, untilSeq, OPERATION.delete, this.#collection.metadataSegment);
+    const known = this.#known(deleted);
+    return deleted.filter((id) => {
+      const ours = known.get(id);
+      return (ours?.settled === true || ours?.adopted === true) && this.#tail.get(id) === undefined;
+    });
+  }
+
+  /**
+   * Chroma purges its queue as its index grows, and the records of deletions with it. A palace that only went on from
+   * where the last broker left it loses no rows: whatever is absent was deleted by a writer since.
+   */
+  #isQueuePurged(): boolean {
+    const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
+    if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;
+    const kept = this.#palace
+      .prepare<[string, number], number>("SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1")
+      .pluck()
+      .get(topicOf(this.#collection), sinceSeq);
+    return kept === undefined;
+  }
+
+  /** Rows that the palace must hold and does not. */
+  #absent(): string[] {
+    const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
+    return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
+  }
+
+  /** The ledger's knowledge of these ids; a removal that still waits to be sent is known and not settled. */
+  #known(ids: readonly string[]): Map<string, Known> {
+    const list = JSON.stringify(ids);
+    const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
+    return new Map(
+      found.map(({ id, text, metadata, embedded, listed, mark }) => {
+        const content = { text, metadata: JSON.parse(metadata) as Metadata };
+        const adopted = isAsAdopted(content, mark);
+        const unmarked = this.#kind === "drawers" && embedded === 0 && listed === 0 && !adopted;
+        return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];
+      }),
+    );
+  }
+}
+
+/** True when there is anything to adopt. */
+export function hasForeign(options: ForeignOptions): boolean {
+  const foreign = new ForeignRows(options);
+  try {
+    for (;;) {
+      const { rows, removed, done } = foreign.next();
+      if (rows.length + removed.length > 0 || done) return rows.length + removed.length > 0;
+    }
+  } finally {
+    foreign.close();
+  }
+}
+
+/** Undefined for a vector of length zero. */
+function normalised(vector: Float32Array): Float32Array | undefined {
+  let sum = 0;
+  for (const value of vector) sum += value * value;
+  const length = Math.sqrt(sum);
+  return Number.isFinite(length) && length > 0 ? vector.map((value) => value / length) : undefined;
+}

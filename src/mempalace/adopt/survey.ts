@@ -1,0 +1,119 @@
+/**
+ * Shows what an adoption of a palace would find, without a broker and without changing a byte: for `palace import adopt
+ * --dry-run`.
+ */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { IdRecipe } from "../../memory/port/drawer.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { requireSchema } from "../driver/files/palace-writer.ts";
+import {
+  chromaFile,
+  DRAWERS,
+  isClosedWal,
+  missingTables,
+  readChroma,
+  readCollections,
+  TABLES,
+} from "../format/chroma-file.ts";
+import { readIdRecipe } from "../format/id-recipe.ts";
+import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-file.ts";
+import { guardPalace } from "../format/refusal.ts";
+
+export type Survey = {
+  /** Drawers after its queue is replayed. */
+  drawers: number;
+  /** Drawers whose newest state is in the queue only. */
+  queued: number;
+  /** Drawers with a vector that can be read. */
+  vectors: number;
+  /** Numbers a vector; null where there is none. */
+  width: number | null;
+  /** The reason why its index cannot be read. */
+  torn: string | null;
+  /** The recipe that made its ids. */
+  recipe: IdRecipe | null;
+  /** Its other collections, which are left alone. */
+  others: { name: string; rows: number }[];
+};
+
+const PAGE_ROWS = 500;
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Counts what an adoption would find; undefined without a palace that has the collection. Errors: STORE_UNAVAILABLE,
+ * STORE_CORRUPT, with what to do.
+ */
+export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
+  return guardPalace(palaceDir, () =>
+    readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
+      const collections = readCollections(palace);
+      const collection = collections.find(({ name }) => name === drawers);
+      if (collection === undefined) return undefined;
+      const others = collections.filter((one) => one !== collection);
+      const tail = readTail(palace, collection).rows;
+      const vectors = new PalaceVectors(palace, palaceDir, collection);
+      const survey: Survey = {
+        ...{ drawers: 0, queued: 0, vectors: 0, width: null, torn: vectors.torn ?? null },
+        recipe: readIdRecipe(palace, collection) ?? null,
+        others: others.map((one) => ({ name: one.name, rows: countRows(palace, one) })),
+      };
+      const count = (id: string): void => {
+        survey.drawers += 1;
+        const vector = vectors.vector(id);
+        if (vector === undefined) return;
+        survey.vectors += 1;
+        survey.width ??= vector.length;
+      };
+      try {
+        for (let after = 0; ;) {
+          const page = readRows(palace, collection, after, PAGE_ROWS);
+          if (page.length === 0) break;
+          after = page.at(-1)?.row ?? after;
+          for (const { id } of page) if (!tail.has(id)) count(id);
+        }
+        for (const row of tail.values()) {
+          if (row === undefined) continue;
+          survey.queued += 1;
+          count(row.id);
+        }
+      } finally {
+        vectors.close();
+      }
+      return survey;
+    }),
+  );
+}
+
+/**
+ * Requires a palace of a usable age before anything is created beside it. Errors: CONFIG_USAGE where there never was a
+ * palace, STORE_CORRUPT where there was one, CONFIG_BAD_VALUE for an older Chroma's, STORE_UNAVAILABLE.
+ */
+export function assertPalace(palaceDir: string): void {
+  const file = chromaFile(palaceDir);
+  const none = (why: string): PalaceError =>
+    new PalaceError(
+      "CONFIG_USAGE",
+      `${file} ${why}, and no palace of MemPalace`,
+      "name the folder that `mempalace status` shows as its palace",
+    );
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true) throw none("is no file");
+  if (stat.size === 0) throw none("is an empty file");
+  // The driver, which writes there, checks such a palace itself.
+  if (isClosedWal(palaceDir)) return;
+  guardPalace(palaceDir, () =>
+    readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
+      if (missingTables(palace).length === TABLES.length) throw none("is a database of something else");
+      requireSchema(palace, file);
+    }),
+  );
+}
+
+/**
+ * Finds the folder with the palace's files in the named folder or, if that is a home, below it; undefined: neither
+ * holds one.
+ */
+export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
+  return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
+}

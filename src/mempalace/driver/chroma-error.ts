@@ -1,0 +1,71 @@
+/**
+ * Translates a Chroma's errors into PalaceErrors. The npm client throws one class for each status; this file reads its
+ * name, because the classes themselves would have to be loaded with the client. Imported by chroma.ts and
+ * chroma-place.ts only.
+ */
+import { PalaceError } from "../../base/errors.ts";
+import { widthError } from "./limits.ts";
+
+const TEXT_MAX = 200;
+/** "Collection expecting embedding with dimension of 768, got 384". */
+const WIDTHS = /dimension of (\d+), got (\d+)/;
+/** A server says this when its index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
+const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
+
+/** Errors: never throws; an unknown error counts as unavailable, so that the outbox tries again. */
+export function chromaError(error: unknown, op: string, place: string): PalaceError {
+  if (error instanceof PalaceError) return error;
+  const { name, text } = describe(error);
+  const options = { op, cause: error };
+  const unavailable = (message: string, hint: string): PalaceError =>
+    new PalaceError("STORE_UNAVAILABLE", message, hint, options);
+  if (isUnreached(error))
+    return unavailable(
+      `no Chroma server answers at ${URL.parse(place)?.origin ?? place}${reasonOf(error)}`,
+      "start Chroma there, or correct chroma-url (palace config)",
+    );
+  switch (name) {
+    case "ChromaClientError":
+    case "ChromaValueError": {
+      const [, theirs, ours] = WIDTHS.exec(text) ?? [];
+      if (theirs !== undefined) return widthError(Number(theirs), Number(ours));
+      return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
+    }
+    case "ChromaUnauthorizedError":
+    case "ChromaForbiddenError":
+      return unavailable(`Chroma at ${place} refuses us`, "export MEMPALACE_CHROMA_TOKEN=<a valid token>");
+    case "ChromaNotFoundError":
+      return unavailable(`the collection at ${place} is gone`, "palace status");
+    case "ChromaServerError":
+      if (text.startsWith("413"))
+        return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take that much`, "", options);
+      if (!DAMAGE.test(text)) break;
+      return new PalaceError("STORE_CORRUPT", `Chroma at ${place} is damaged: ${text}`, "palace doctor", options);
+  }
+  return unavailable(`Chroma at ${place} fails: ${text}`, "palace status");
+}
+
+export function timeoutError(op: string, place: string, timeoutMs: number): PalaceError {
+  const message = `Chroma at ${place} did not answer within ${timeoutMs / 1000} s`;
+  return new PalaceError("STORE_UNAVAILABLE", message, "palace status", { op });
+}
+
+/**
+ * The connection was not accepted: the npm client has a class for that, a plain request throws fetch's own TypeError.
+ */
+function isUnreached(error: unknown): error is Error {
+  return error instanceof Error && (error.name === "ChromaConnectionError" || error.message === "fetch failed");
+}
+
+function reasonOf({ cause }: Error): string {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  const reason = [code, message].find((one) => typeof one === "string" && one !== "");
+  return reason === undefined ? "" : ` (${String(reason).slice(0, TEXT_MAX)})`;
+}
+
+/** The client wraps the server's sentence in the whole address. */
+function describe(error: unknown): { name: string; text: string } {
+  if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
+  const text = error.message.replace(/^Bad request to \S+ with status: /, "");
+  return { name: error.name, text: text.slice(0, TEXT_MAX) };
+}

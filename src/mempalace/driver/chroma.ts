@@ -1,0 +1,253 @@
+/**
+ * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, told apart by the URL. The outbox
+ * feeds it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
+ * broker/palace/palace.ts and tests.
+ */
+import type { Collection } from "chromadb";
+import type { ChromaConfig } from "../../config/config.ts";
+import type { Log } from "../../base/log.ts";
+import type { Metadata, PlaceFilter } from "../../memory/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { chromaError, timeoutError } from "./chroma-error.ts";
+import {
+  type ChromaPlace,
+  chromaPlace,
+  openCollection,
+  placeName,
+  readServerLimits,
+  type ServerLimits,
+} from "./chroma-place.ts";
+import {
+  CHROMA_TIMEOUTS,
+  type ChromaTimeouts,
+  CLOUD_LIMITS,
+  LOCAL_RECORDS_MAX,
+  objectionTo,
+  sliceRequests,
+} from "./limits.ts";
+
+/** Chroma deletes a metadata key whose new value is null. The client drops nulls, but JSON writes NaN as one. */
+const REMOVE_KEY = Number.NaN;
+/** Metadata that upstream stores for a record without any: Chroma keeps no empty metadata (palace.md 4.6). */
+const NO_METADATA: Metadata = { _repaired_empty_meta: true };
+/** The client has a type for each kind of list. */
+type ClientMetadata = import("chromadb").Metadata;
+
+/** `collection`: the drawers', unless another is named. */
+export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
+
+/** Errors: CONFIG_BAD_VALUE for an unusable URL. Loads the client and connects in `open`, not here. */
+export function createChromaDriver({
+  chroma,
+  log,
+  timeouts = CHROMA_TIMEOUTS,
+  collection,
+}: ChromaDriverOptions): PalaceDriver {
+  return new ChromaDriver(chromaPlace(chroma, collection), log, timeouts);
+}
+
+class ChromaDriver implements PalaceDriver {
+  readonly kind = "chroma";
+  readonly #place: ChromaPlace;
+  readonly #log: Log;
+  readonly #timeouts: ChromaTimeouts;
+  readonly #inFlight = new Set<AbortController>();
+  #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
+  /** Undefined until `open`. */
+  #collectionId: string | undefined;
+  /** True after a write was cut off: the server may still be executing it. */
+  #unsettled = false;
+  #closed = false;
+
+  constructor(place: ChromaPlace, log: Log, timeouts: ChromaTimeouts) {
+    this.#place = place;
+    this.#log = log;
+    this.#timeouts = timeouts;
+  }
+
+  /**
+   * Names the collection too: one that was recreated after its volume was lost is another target and is filled again.
+   */
+  get target(): string {
+    return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
+  }
+
+  get collectionId(): string | undefined {
+    return this.#collectionId;
+  }
+
+  get recordsMax(): number {
+    return Math.min(this.#server.batchMax, this.#place.cloud ? CLOUD_LIMITS.recordsMax : LOCAL_RECORDS_MAX);
+  }
+
+  async open(): Promise<void> {
+    await this.#bounded("open", this.#timeouts.readMs, async (signal) => {
+      const id = await openCollection(this.#place, signal);
+      this.#server = await readServerLimits(this.#place, signal);
+      if (id !== this.#collectionId) this.#log.info("chroma.opened", { place: placeName(this.#place), collection: id });
+      this.#collectionId = id;
+    });
+    if (!this.#unsettled) return;
+    // Without the wait, the cut-off write could land after the next one, and an older text would win.
+    await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
+    this.#unsettled = false;
+  }
+
+  async upsert(records: readonly PalaceRecord[]): Promise<void> {
+    const newest = [...new Map(records.map((record) => [record.id, record])).values()];
+    for (const record of newest) {
+      const objection = objectionTo(record, this.#place.cloud) ?? unsendable(record);
+      if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
+    }
+    for (const request of sliceRequests(newest, this.recordsMax)) await this.#write(request);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const unique = [...new Set(ids)];
+    for (let from = 0; from < unique.length; from += this.recordsMax) {
+      const part = unique.slice(from, from + this.recordsMax);
+      await this.#change("remove", (collection) => collection.delete({ ids: part }));
+    }
+  }
+
+  async count(): Promise<number> {
+    return await this.#read("count", (collection) => collection.count());
+  }
+
+  async ids(offset: number, limit: number): Promise<string[]> {
+    const pageMax = this.#place.cloud ? CLOUD_LIMITS.resultsMax : limit;
+    const ids: string[] = [];
+    while (ids.length < limit) {
+      const page = { offset: offset + ids.length, limit: Math.min(pageMax, limit - ids.length), include: [] };
+      const found = await this.#read("ids", async (collection) => (await collection.get(page)).ids.slice());
+      ids.push(...found);
+      if (found.length < page.limit) break;
+    }
+    return ids;
+  }
+
+  async query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]> {
+    const nResults = this.#place.cloud ? Math.min(limit, CLOUD_LIMITS.resultsMax) : limit;
+    if (nResults < 1) return [];
+    const where = whereOf(filter);
+    return await this.#read("query", async (collection) => {
+      const found = await collection.query({
+        queryEmbeddings: [Array.from(vector)],
+        nResults,
+        include: ["distances"],
+        ...(where === undefined ? {} : { where }),
+      });
+      const distances = found.distances[0] ?? [];
+      return (found.ids[0] ?? []).map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    for (const request of this.#inFlight) request.abort();
+    return Promise.resolve();
+  }
+
+  /**
+   * Writes one upsert. Chroma merges metadata, so the same request removes the keys that it has and the record does
+   * not.
+   */
+  async #write(records: readonly PalaceRecord[]): Promise<void> {
+    const ids = records.map((record) => record.id);
+    const keys = await this.#read("read keys", async (collection) => {
+      const known = await collection.get({ ids, include: ["metadatas"] });
+      return new Map(known.ids.map((id, i) => [id, Object.keys(known.metadatas[i] ?? {})]));
+    });
+    await this.#change("upsert", (collection) =>
+      collection.upsert({
+        ids,
+        embeddings: records.map((record) => Array.from(record.vector)),
+        documents: records.map((record) => record.text),
+        metadatas: records.map(({ id, metadata }) => replaceMetadata(metadata, keys.get(id) ?? [])) as ClientMetadata[],
+      }),
+    );
+  }
+
+  async #change<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
+    try {
+      return await this.#request(op, this.#timeouts.writeMs, request);
+    } catch (error) {
+      if (error instanceof PalaceError && error.retryable) this.#unsettled = true;
+      throw error;
+    }
+  }
+
+  /** The answer is parsed within `request`, so that a reply of another shape counts as the palace's error. */
+  #read<T>(op: string, request: (collection: Collection) => Promise<T>): Promise<T> {
+    return this.#request(op, this.#timeouts.readMs, request);
+  }
+
+  #request<T>(op: string, timeoutMs: number, request: (collection: Collection) => Promise<T>): Promise<T> {
+    return this.#bounded(op, timeoutMs, async (signal) => {
+      const id = this.#collectionId;
+      if (id === undefined)
+        throw new PalaceError("STORE_UNAVAILABLE", `the palace at ${placeName(this.#place)} is not open`, "");
+      return await request(await collectionOf(this.#place, id, this.#server, signal));
+    });
+  }
+
+  /** Errors: always typed; a request ends with its time-out or with `close`. */
+  async #bounded<T>(op: string, timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "");
+    const request = new AbortController();
+    const timer = setTimeout(() => request.abort(), timeoutMs);
+    this.#inFlight.add(request);
+    try {
+      return await body(request.signal);
+    } catch (error) {
+      if (request.signal.aborted) throw timeoutError(op, placeName(this.#place), timeoutMs);
+      throw chromaError(error, op, placeName(this.#place));
+    } finally {
+      clearTimeout(timer);
+      this.#inFlight.delete(request);
+    }
+  }
+}
+
+/**
+ * The client's view of one collection, for one request: the client takes its abort signal when it is created. That is
+ * cheap, but a new client would ask the server for its limits before each write, so it is given them.
+ */
+async function collectionOf(
+  place: ChromaPlace,
+  id: string,
+  server: ServerLimits,
+  signal: AbortSignal,
+): Promise<Collection> {
+  const { ChromaClient } = await import("chromadb");
+  class OneRequestClient extends ChromaClient {
+    constructor() {
+      const { host, port, ssl, tenant, database, headers } = place;
+      super({ host, port, ssl, tenant, database, headers, fetchOptions: { signal } });
+      this.preflightChecks = { max_batch_size: server.batchMax, supports_base64_encoding: server.base64 };
+    }
+  }
+  return new OneRequestClient().collection(id);
+}
+
+/** The client copies metadata by assignment, which loses a key of that name. */
+function unsendable({ metadata }: PalaceRecord): string | undefined {
+  if (!Object.hasOwn(metadata, "__proto__")) return undefined;
+  return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
+}
+
+function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metadata {
+  const next: Metadata = Object.keys(metadata).length === 0 ? { ...NO_METADATA } : { ...metadata };
+  for (const key of oldKeys) if (!Object.hasOwn(next, key)) next[key] = REMOVE_KEY;
+  return next;
+}
+
+/** Chroma wants $and for two conditions and refuses it for one. */
+function whereOf({ wing, room }: PlaceFilter): { wing: string } | { room: string } | WhereBoth | undefined {
+  if (wing !== undefined && room !== undefined) return { $and: [{ wing }, { room }] };
+  if (wing !== undefined) return { wing };
+  if (room !== undefined) return { room };
+  return undefined;
+}
+type WhereBoth = { $and: ({ wing: string } | { room: string })[] };

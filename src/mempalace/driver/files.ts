@@ -1,0 +1,130 @@
+/**
+ * The driver for the palace's own files, with no Chroma process: upstream MemPalace opens them whenever the broker is
+ * stopped. Reads and writes on a thread of its own, in short transactions. Imported by broker/palace/palace.ts and
+ * tests.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import type { Log } from "../../base/log.ts";
+import { type LazyThread, lazyThread, type Thread, threadFile } from "../../base/thread.ts";
+import type { PlaceFilter } from "../../memory/port/drawer.ts";
+import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { chromaFile } from "../format/chroma-file.ts";
+import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
+
+/** Records of one transaction: full text takes most of its time, and a reader of the palace waits at most for that. */
+const RECORDS_MAX = 100;
+const CLOSE_MAX_MS = 2_000;
+
+export type FilesDriverOptions = {
+  palaceDir: string;
+  log: Log;
+  fault?: string | undefined;
+  /** False while the palace must not be changed; asked at each opening. */
+  mayMend?: () => boolean;
+  /** The drawers', unless another is named. */
+  collection?: string;
+};
+
+/** Errors: none here; `open` reports them. Creates no file before the first record is written. */
+export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
+  return new FilesDriver(options);
+}
+
+class FilesDriver implements PalaceDriver {
+  readonly kind = "files";
+  readonly recordsMax = RECORDS_MAX;
+  repairs = 0;
+  readonly #options: FilesDriverOptions;
+  readonly #thread: LazyThread<FilesMethods>;
+  /** Id of the collection that the first record will create: a target has its name from the start. */
+  readonly #plannedId = randomUUID();
+  #collectionId: string | undefined;
+  #isOpen = false;
+  #closed = false;
+
+  constructor(options: FilesDriverOptions) {
+    this.#options = options;
+    const { palaceDir, fault, collection } = options;
+    const data: FilesThreadData = { palaceDir, fault, collection, plannedId: this.#plannedId };
+    this.#thread = lazyThread(threadFile(import.meta.url, "files/files-thread"), data);
+  }
+
+  get target(): string {
+    return `file:${this.#options.palaceDir}#${this.#collectionId ?? ""}`;
+  }
+
+  get collectionId(): string | undefined {
+    return this.#collectionId;
+  }
+
+  async open(): Promise<void> {
+    const { log, palaceDir, mayMend = () => true } = this.#options;
+    // Many brokers of a new palace end before they send a record: their thread is never needed, nor its start paid for.
+    if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
+      this.#collectionId = this.#plannedId;
+      this.#isOpen = true;
+      return;
+    }
+    const { collectionId, torn } = await (await this.#running()).call("open", mayMend());
+    this.#collectionId = collectionId;
+    this.#isOpen = true;
+    if (torn === null) return;
+    this.repairs += 1;
+    log.warn("the palace's index was torn and is moved away; its vectors are written again", { torn });
+  }
+
+  async upsert(records: readonly PalaceRecord[]): Promise<void> {
+    const thread = await this.#ready();
+    const newest = [...new Map(records.map((record) => [record.id, record])).values()];
+    const dimensions = newest[0]?.vector.length;
+    const odd = newest.find(({ vector }) => vector.length !== dimensions);
+    // Checked first: otherwise part of the list would be written before the refused record is met.
+    if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
+    for (let from = 0; from < newest.length; from += RECORDS_MAX)
+      await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const thread = await this.#ready();
+    const unique = [...new Set(ids)];
+    for (let from = 0; from < unique.length; from += RECORDS_MAX)
+      await thread.call("remove", unique.slice(from, from + RECORDS_MAX));
+  }
+
+  async count(): Promise<number> {
+    return (await this.#ready()).call("count");
+  }
+
+  async ids(offset: number, limit: number): Promise<string[]> {
+    return (await this.#ready()).call("ids", offset, limit);
+  }
+
+  async query(vector: Float32Array, filter: PlaceFilter, limit: number): Promise<{ id: string; cosine: number }[]> {
+    if (limit < 1) return [];
+    return (await this.#ready()).call("query", vector, filter, limit);
+  }
+
+  /** Waits for the running transaction up to a bound; after that SQLite rolls it back. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (!this.#thread.isStarted()) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
+    await Promise.race([this.#thread.call("close").catch(() => {}), late]);
+    clearTimeout(timer);
+    await this.#thread.close();
+  }
+
+  async #ready(): Promise<Thread<FilesMethods>> {
+    if (!this.#isOpen) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is not open", "");
+    return this.#running();
+  }
+
+  #running(): Promise<Thread<FilesMethods>> {
+    if (this.#closed)
+      return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
+    return this.#thread.start();
+  }
+}

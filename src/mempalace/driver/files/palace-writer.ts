@@ -1,0 +1,233 @@
+/**
+ * Writes a Chroma palace without Chroma: rows, metadata and full text themselves, and the vectors into the write-ahead
+ * queue, from which any Chroma takes them into its index when it opens the palace. One list is one short transaction;
+ * between two of them it holds no lock. Runs on a thread (files-thread.ts).
+ *
+ * Source: upstream-latest.md 3, which says what each version of MemPalace sees of it.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../../base/fault.ts";
+import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
+import { PalaceError } from "../../../base/errors.ts";
+import {
+  type ChromaCollection,
+  type ChromaDatabase,
+  chromaFile,
+  DRAWERS,
+  missingTables,
+  readCollections,
+} from "../../format/chroma-file.ts";
+import { readMark } from "../../format/palace-file.ts";
+import { openSegment, SEGMENT_FILES } from "../../format/segment.ts";
+import { Batch } from "./batch.ts";
+import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
+import { filesError } from "./files-error.ts";
+
+/** Time that Chroma itself waits for another's transaction, ms; the thread serves nothing else. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** The migrations since which the tables have their present form (palace.md 4.3). */
+const METADB_MIN = 5;
+
+export class PalaceWriter {
+  readonly #palaceDir: string;
+  readonly #name: string;
+  readonly #kind: CollectionKind;
+  #open: { database: ChromaDatabase; inode: number } | undefined;
+  /** Id of the collection that the first record will create: a target has its name from the start. */
+  readonly #plannedId: string;
+  /** Folder and time of the index that was checked last. */
+  #checked = "";
+
+  /** `name`: the drawers' collection, unless another is named; `plannedId` and `kind`: the id it gets, and how it is, if it is made. */
+  constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
+    this.#kind = kind;
+    this.#palaceDir = palaceDir;
+    this.#name = name;
+    this.#plannedId = plannedId;
+  }
+
+  /** The collection, if it exists. Errors: filesError's. */
+  collection(): ChromaCollection | undefined {
+    return this.#guarded(() => {
+      if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
+      return this.#find(this.#database());
+    });
+  }
+
+  get collectionId(): string {
+    return this.collection()?.id ?? this.#plannedId;
+  }
+
+  read<T>(read: (database: ChromaDatabase, collection: ChromaCollection) => T): T | undefined {
+    return this.#guarded(() => {
+      const collection = this.collection();
+      return collection && read(this.#database(), collection);
+    });
+  }
+
+  upsert(records: readonly PalaceRecord[]): void {
+    if (records.length === 0) return;
+    this.#write((batch) => {
+      for (const record of records) batch.upsert(record);
+    });
+  }
+
+  /** Creates the collection even if it is to hold nothing yet. */
+  create(): void {
+    this.#write(() => {});
+  }
+
+  remove(ids: readonly string[]): void {
+    if (ids.length === 0 || this.collection() === undefined) return;
+    this.#write((batch) => {
+      for (const id of ids) batch.remove(id);
+    });
+  }
+
+  /**
+   * Repairs what would do harm: moves a torn index away, so that no process loads it, and corrects thresholds. The
+   * ledger supplies its vectors again (reconciler.ts counts rows without one). Returns why it was torn.
+   */
+  mend(): string | undefined {
+    return this.#guarded(() => {
+      const collection = this.collection();
+      if (collection === undefined) return undefined;
+      this.#setThreshold(collection);
+      const folder = join(this.#palaceDir, collection.vectorSegment);
+      const look = SEGMENT_FILES.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+        .concat(statSync(folder, { throwIfNoEntry: false })?.ino ?? 0)
+        .join();
+      if (look === this.#checked) return undefined;
+      const segment = openSegment(folder);
+      if (segment.state === "whole") segment.close();
+      const isGone = segment.state === "absent" && readMark(this.#database(), collection.vectorSegment) !== undefined;
+      const broken = segment.state === "torn" ? segment.why : segment.state === "whole" ? segment.stale : undefined;
+      const torn = isGone ? "its files are gone" : broken;
+      if (torn !== undefined) this.#quarantine(collection, folder);
+      this.#checked = torn === undefined ? look : "";
+      return torn;
+    });
+  }
+
+  close(): void {
+    this.#open?.database.close();
+    this.#open = undefined;
+  }
+
+  /** The mark goes first: after a kill in between, the torn files are still there and are found again. */
+  #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
+    const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
+    this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
+    faultPoint("files.in-quarantine");
+    if (existsSync(folder)) renameSync(folder, `${folder}.corrupt-${stamp}`);
+  }
+
+  #setThreshold({ id }: ChromaCollection): void {
+    const columns = this.#database().pragma("table_info(collections)") as { name: string }[];
+    for (const column of ["schema_str", "config_json_str"]) {
+      if (!columns.some(({ name }) => name === column)) continue;
+      const sql = `SELECT ${column} FROM collections WHERE id = ?`;
+      const text = this.#database().prepare<[string], string | null>(sql).pluck().get(id);
+      const fixed = text === null || text === undefined || text === "" ? undefined : withSyncThreshold(text);
+      if (fixed !== undefined)
+        this.#database().prepare(`UPDATE collections SET ${column} = ? WHERE id = ?`).run(fixed, id);
+    }
+  }
+
+  #write(work: (batch: Batch) => void): void {
+    this.#guarded(() => {
+      if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
+      const database = this.#database();
+      const known = this.#find(database);
+      // 3.3.6 renames an index that is five minutes older than the rows, so its time must be renewed first.
+      if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
+      faultPoint("files.before-begin");
+      database
+        .transaction(() => {
+          if (known === undefined) createCollection(database, this.#plannedId, this.#name, this.#kind);
+          const collection = known ?? this.#find(database);
+          if (collection === undefined) throw new Error("the collection that was just made is not there");
+          const batch = new Batch(database, collection, this.#kind.floats);
+          work(batch);
+          batch.finish();
+          faultPoint("files.before-commit");
+        })
+        .immediate();
+      faultPoint("files.after-commit");
+    });
+  }
+
+  #find(database: ChromaDatabase): ChromaCollection | undefined {
+    return readCollections(database).find(({ name }) => name === this.#name);
+  }
+
+  /** Opens the file at that path as it is now: a repair may have replaced it. */
+  #database(): ChromaDatabase {
+    const file = chromaFile(this.#palaceDir);
+    const inode = statSync(file).ino;
+    if (this.#open?.inode !== inode) this.close();
+    if (this.#open === undefined) {
+      const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+      try {
+        database.pragma("synchronous = FULL");
+        database.pragma("foreign_keys = OFF");
+        requireSchema(database, file);
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+      this.#open = { database, inode };
+    }
+    return this.#open.database;
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw filesError(error, chromaFile(this.#palaceDir));
+    }
+  }
+}
+
+/**
+ * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace upgrades by opening them;
+ * STORE_CORRUPT where some are missing: it would read like an empty palace.
+ */
+export function requireSchema(database: ChromaDatabase, file: string): void {
+  const lost = (what: string): PalaceError =>
+    new PalaceError(
+      "STORE_CORRUPT",
+      `${file} has lost ${what}`,
+      "put a backup of the palace back; or make it anew from the ledger: palace repair",
+    );
+  const missing = missingTables(database, ["migrations"]);
+  if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);
+  const version = database
+    .prepare<[], number | null>("SELECT max(version) FROM migrations WHERE dir = 'metadb'")
+    .pluck()
+    .get();
+  if ((version ?? 0) < METADB_MIN)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `${file} has the tables of an older Chroma`,
+      "open it once with MemPalace 3.3.6 or newer: mempalace status",
+    );
+  const halved = database
+    .prepare<[], string>(
+      `SELECT c.name FROM collections c
+         WHERE (SELECT count(DISTINCT scope) FROM segments s WHERE s.collection = c.id AND scope IN ('METADATA', 'VECTOR')) < 2`,
+    )
+    .pluck()
+    .get();
+  if (halved !== undefined) throw lost(`what its collection ${halved} is made of`);
+}
+
+function touch(file: string): void {
+  if (!existsSync(file)) return;
+  const now = new Date();
+  utimesSync(file, now, now);
+}

@@ -1,0 +1,85 @@
+/**
+ * A Chroma's limits for one request, and our time-outs. Local servers are bounded by speed, Chroma Cloud by its quotas,
+ * which are checked before anything is sent so that one record cannot fail its whole batch. Imported by this folder.
+ */
+import type { PalaceRecord } from "../../memory/port/public-palace.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+/** A write of 100 takes no longer per record than one of 1,000 (engine.md 2) and keeps every request short. */
+export const LOCAL_RECORDS_MAX = 100;
+
+/** Source: docs.trychroma.com/cloud/quotas-limits, as of 2026-11; most can be raised on request. */
+export const CLOUD_LIMITS = {
+  recordsMax: 300,
+  resultsMax: 300,
+  dimensionsMax: 4_096,
+  documentSizeMaxBytes: 16_384,
+  idSizeMaxBytes: 128,
+  metadataKeysMax: 32,
+  metadataKeySizeMaxBytes: 36,
+  metadataValueSizeMaxBytes: 4_096,
+} as const;
+
+/** Text and vectors of one request; the server's own limit is 40 MiB of JSON, in which text may be escaped. */
+const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
+
+/** `settleMs`: time that a server which left a write unanswered gets to finish or drop it before the next one. */
+export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
+export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
+
+/** The whole palace is of another model: none of our records fits, and no single one is at fault. */
+export function widthError(theirs: number, ours: number): PalaceError {
+  return new PalaceError(
+    "STORE_MODEL_MISMATCH",
+    `the public palace holds vectors of ${theirs} numbers, our model makes ${ours}: nothing is written there, and nothing is lost here`,
+    "MEMPALACE_DRIVER=none palace restart, to leave that palace alone",
+  );
+}
+
+/** The reason why no Chroma, or not the Cloud, can store this record; undefined if it can. */
+export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
+  if (record.id === "") return "its id is empty";
+  for (const [key, value] of Object.entries(record.metadata)) {
+    if ([value].flat().some((one) => typeof one === "number" && !Number.isFinite(one)))
+      return `its ${key} is not a finite number`;
+  }
+  return cloud ? cloudObjectionTo(record) : undefined;
+}
+
+function cloudObjectionTo({ id, text, metadata, vector }: PalaceRecord): string | undefined {
+  const limits = CLOUD_LIMITS;
+  const entries = Object.entries(metadata);
+  const tooLong = entries.find(([, value]) => sizeBytes(String(value)) > limits.metadataValueSizeMaxBytes);
+  const badKey = entries.find(([key]) => sizeBytes(key) > limits.metadataKeySizeMaxBytes);
+  if (sizeBytes(id) > limits.idSizeMaxBytes) return `its id is longer than ${limits.idSizeMaxBytes} bytes`;
+  if (sizeBytes(text) > limits.documentSizeMaxBytes)
+    return `its text is longer than ${limits.documentSizeMaxBytes} bytes`;
+  if (vector.length > limits.dimensionsMax) return `its vector has more than ${limits.dimensionsMax} dimensions`;
+  if (entries.length > limits.metadataKeysMax) return `it has more than ${limits.metadataKeysMax} metadata keys`;
+  if (badKey) return `its metadata key ${badKey[0]} is longer than ${limits.metadataKeySizeMaxBytes} bytes`;
+  if (tooLong) return `its ${tooLong[0]} is longer than ${limits.metadataValueSizeMaxBytes} bytes`;
+  return undefined;
+}
+
+/** Splits a list into requests that fit by count and by size; one record that is too large goes alone. */
+export function sliceRequests(records: readonly PalaceRecord[], recordsMax: number): PalaceRecord[][] {
+  const requests: PalaceRecord[][] = [];
+  let current: PalaceRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = sizeBytes(record.text) + record.vector.byteLength;
+    if (current.length === recordsMax || (current.length > 0 && bytes + size > REQUEST_SIZE_MAX_BYTES)) {
+      requests.push(current);
+      current = [];
+      bytes = 0;
+    }
+    current.push(record);
+    bytes += size;
+  }
+  if (current.length > 0) requests.push(current);
+  return requests;
+}
+
+function sizeBytes(text: string): number {
+  return Buffer.byteLength(text);
+}

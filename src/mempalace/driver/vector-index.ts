@@ -1,0 +1,60 @@
+/**
+ * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): beyond one machine the search runs where
+ * the vectors are. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
+ */
+import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
+import type { PalaceDriver } from "../../memory/port/public-palace.ts";
+import type { Scored, VectorIndex } from "../../memory/port/search.ts";
+
+export type DriverVectorIndexOptions = {
+  driver: PalaceDriver;
+  reader: {
+    findDrawer(id: string): Drawer | undefined;
+    /** The stored vector of each row, undefined where there is none yet. */
+    vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[];
+  };
+};
+
+/** Nearest rows fetched from a palace that cannot filter by source or time, before the filter is applied here. */
+const WIDENED = 5_000;
+
+export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
+  const nearest = async (vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> => {
+    const { wing, room, sourceFile, since, before } = filter;
+    const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
+    const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+    const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
+    // The palace may lag behind the ledger: a drawer that was deleted or moved here is left out.
+    const found = hits.flatMap(({ id, cosine }) => {
+      const drawer = reader.findDrawer(id);
+      return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];
+    });
+    return found.slice(0, limit);
+  };
+  return {
+    nearest,
+    around: async (vector, filter, limit) => (await nearest(vector, filter, limit)).map(({ row }) => row),
+    async similarity(vector, rows) {
+      return reader.vectorsByRow(rows).map((stored) => (stored === undefined ? Number.NaN : dot(vector, stored)));
+    },
+    async refresh() {},
+  };
+}
+
+function passes({ wing, room, metadata }: Drawer, filter: DrawerFilter): boolean {
+  const { source_file: source, filed_at: filed } = metadata;
+  const isDated = typeof filed === "string" && /^\d{4}-\d\d-/.test(filed);
+  return (
+    (filter.wing === undefined || wing === filter.wing) &&
+    (filter.room === undefined || room === filter.room) &&
+    (filter.sourceFile === undefined || source === filter.sourceFile) &&
+    (filter.since === undefined || (isDated && filed >= filter.since)) &&
+    (filter.before === undefined || (isDated && filed < filter.before))
+  );
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0);
+  return sum;
+}

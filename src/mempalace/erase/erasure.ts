@@ -1,0 +1,210 @@
+/**
+ * Erases what was forgotten from every file that the broker keeps. The ledger has deleted it and lists it in the same
+ * transaction; the entry is struck off when the palace, the graph's file and the ledger itself hold nothing of it any
+ * more. After a kill the next broker does it again. Imported by broker/palace/palace.ts.
+ *
+ * The steps, with fault points between them: removals reach the palace → its queue, index, full text and pages → the
+ * graph's file → the ledger's full text, pages and log → struck off.
+ */
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { faultPoint } from "../../base/fault.ts";
+import type { Log } from "../../base/log.ts";
+import { startThread, type Thread, threadFile } from "../../base/thread.ts";
+import { within } from "../../base/within.ts";
+import type { PalaceError } from "../../base/errors.ts";
+import type { ErasureReport } from "../../protocol/hygiene.ts";
+import { chromaFile } from "../format/chroma-file.ts";
+import type { EraseMethods } from "./erase-thread.ts";
+
+export type PendingErasure = { seq: number; ids: string[] };
+
+export type ErasureOptions = {
+  pending: () => PendingErasure[];
+  /** Counts the ids that still wait to be sent to the palace. */
+  unsent: (ids: readonly string[]) => number;
+  palace: {
+    dir: string;
+    driver: "none" | "files" | "chroma" | "memory";
+    /** Keeps our own writers off the palace until the answer is called. */
+    hold: () => Promise<() => void>;
+    /** The reason why its files must not be touched: another process works on them. */
+    lockedBy: () => PalaceError | undefined;
+    wake: () => void;
+    detail: () => string;
+    /** True when the driver's palace is the one in `dir`. */
+    isHere: () => boolean;
+  };
+  graph: { file: string; unsent: () => number; wake: () => void };
+  ledger: { rewrite: () => Promise<void>; cutLog: () => Promise<boolean>; done: (seq: number) => Promise<void> };
+  fault: string | undefined;
+  log: Log;
+};
+
+export type Erasure = {
+  /** Something was forgotten. */
+  wake(): void;
+  /** Resolves when everything is erased, or after `timeoutMs`. */
+  settled(timeoutMs: number): Promise<ErasureReport>;
+  stop(): Promise<void>;
+};
+
+/** An obstacle is checked again after this long, then after twice as long each time, up to the maximum. */
+const RETRY_MIN_MS = 2_000;
+const RETRY_MAX_MS = 60_000;
+/** The outbox sends at once when woken, unless something blocks it. */
+const SENT_MAX_MS = 15_000;
+const POLL_MS = 50;
+const CUT_ATTEMPTS = 100;
+
+export function startErasure(options: ErasureOptions): Erasure {
+  const eraser = new Eraser(options);
+  eraser.wake();
+  return { wake: () => eraser.wake(), settled: (timeoutMs) => eraser.settled(timeoutMs), stop: () => eraser.stop() };
+}
+
+class Eraser {
+  readonly #options: ErasureOptions;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Obstacles to erasing; empty without obstacles, or without anything to erase. */
+  #problems: string[] = [];
+  #notes: string[] = [];
+  #failures = 0;
+  /** The ledger holds nothing of what was listed up to here. */
+  #rewrittenSeq = 0;
+  #stopped = false;
+
+  constructor(options: ErasureOptions) {
+    this.#options = options;
+  }
+
+  wake(): void {
+    if (this.#stopped || this.#running !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (!this.#stopped && this.#options.pending().length > 0)
+        this.#timer = setTimeout(() => this.wake(), this.#retryMs()).unref();
+    });
+  }
+
+  #retryMs(): number {
+    this.#failures = this.#problems.length > 0 ? this.#failures + 1 : 0;
+    return this.#failures === 0 ? 0 : Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures - 1, 8));
+  }
+
+  async settled(timeoutMs: number): Promise<ErasureReport> {
+    const until = performance.now() + timeoutMs;
+    // Obstacles of an earlier look prove nothing: the running one is awaited.
+    for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
+      this.wake();
+      await within(this.#running ?? delay(POLL_MS), left);
+      if (this.#problems.length > 0) break;
+    }
+    return { pending: this.#options.pending().length, problems: this.#problems, notes: this.#notes };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { pending, ledger, log, fault } = this.#options;
+    const list = pending();
+    const last = list.at(-1)?.seq;
+    if (last === undefined) return;
+    const ids = [...new Set(list.flatMap((one) => one.ids))];
+    const problems: string[] = [];
+    this.#notes = [];
+    const step = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
+      if (this.#stopped) return;
+      const problem = await work().catch((error: unknown) => `${what}: ${(error as Error).message}`);
+      if (problem !== undefined) problems.push(problem);
+    };
+    let thread: Promise<Thread<EraseMethods>> | undefined;
+    const erase = (): Promise<Thread<EraseMethods>> =>
+      (thread ??= startThread<EraseMethods>(threadFile(import.meta.url, "erase-thread"), { fault }));
+    try {
+      await step("the public palace", () => this.#erasePalace(ids, erase));
+      await step("the graph's file", () => this.#eraseGraph(erase));
+    } finally {
+      await (await thread?.catch(() => undefined))?.close();
+    }
+    if (this.#rewrittenSeq < last)
+      await step("the ledger", async () => {
+        await ledger.rewrite();
+        if (!(await this.#cut())) return "the ledger's log is being read; it is cut in a moment";
+        this.#rewrittenSeq = last;
+        return undefined;
+      });
+    if (problems.length === 0 && !this.#stopped) {
+      faultPoint("erase.before-done");
+      await ledger.done(last);
+      await this.#cut();
+      faultPoint("erase.after-done");
+      log.info("what was forgotten is erased", { upTo: last, ids: ids.length });
+    } else if (problems.join() !== this.#problems.join())
+      log.warn("not everything is erased yet", { why: problems.join("; ") });
+    this.#problems = problems;
+  }
+
+  async #erasePalace(ids: readonly string[], erase: () => Promise<Thread<EraseMethods>>): Promise<string | undefined> {
+    const { unsent } = this.#options;
+    const { dir, driver, hold, lockedBy, wake, detail, isHere } = this.#options.palace;
+    const isThere = existsSync(chromaFile(dir));
+    if (driver === "none") {
+      if (isThere)
+        this.#notes.push(
+          `${chromaFile(dir)} may still hold it: this broker keeps no public palace; MEMPALACE_DRIVER=files palace restart`,
+        );
+      return undefined;
+    }
+    for (const until = performance.now() + SENT_MAX_MS; unsent(ids) > 0; await delay(POLL_MS)) {
+      if (this.#stopped) return undefined;
+      if (performance.now() > until) return `the public palace was not told yet: ${detail()}`;
+      wake();
+    }
+    faultPoint("erase.after-sent");
+    if (!isHere()) {
+      if (driver === "chroma")
+        this.#notes.push(
+          "the Chroma server's own files, which cannot be reached from here, keep deleted bytes until they are rewritten: stop it and run `chroma vacuum --path ITS_FOLDER`",
+        );
+      return undefined;
+    }
+    // A Chroma that writes its index meanwhile would lose what it adds.
+    const locked = lockedBy();
+    if (locked !== undefined) return locked.message;
+    const release = await hold();
+    try {
+      await (await erase()).call("palace", dir, ids);
+    } finally {
+      release();
+    }
+    return undefined;
+  }
+
+  async #eraseGraph(erase: () => Promise<Thread<EraseMethods>>): Promise<string | undefined> {
+    const { file, unsent, wake } = this.#options.graph;
+    if (!existsSync(file)) return undefined;
+    for (const until = performance.now() + SENT_MAX_MS; unsent() > 0; await delay(POLL_MS)) {
+      if (this.#stopped) return undefined;
+      if (performance.now() > until) return "the graph's file was not told yet: palace status says why";
+      wake();
+    }
+    await (await erase()).call("graph", file);
+    return undefined;
+  }
+
+  /** Readers hold the log for a moment at a time. */
+  async #cut(): Promise<boolean> {
+    for (let attempt = 0; attempt < CUT_ATTEMPTS; attempt++) {
+      if (await this.#options.ledger.cutLog()) return true;
+      await delay(POLL_MS);
+    }
+    return false;
+  }
+}

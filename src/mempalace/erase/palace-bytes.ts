@@ -1,0 +1,187 @@
+/**
+ * Erases removed rows from a palace's files: the queue keeps every record with its text, the full text keeps words of
+ * deleted rows until its segments are merged, pages keep deleted cells until the file is rewritten, an index keeps
+ * vectors. It serves either driver, where the palace's files lie on this machine; the rows are deleted by then. Runs on
+ * the erase thread while none of our writers is active; it can be repeated.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../base/fault.ts";
+import { syncFile } from "../../base/folders.ts";
+import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections } from "../format/chroma-file.ts";
+import { readMark } from "../format/palace-file.ts";
+import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
+import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../format/segment.ts";
+
+/** A rewrite waits this long for others' readers and writers. */
+const BUSY_TIMEOUT_MS = 20_000;
+const FULL_TEXT = "embedding_fulltext_search";
+const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
+
+/** Errors: SQLite's and the file system's; erasing is repeated then. */
+export function erasePalace(palaceDir: string, ids: readonly string[]): void {
+  const file = chromaFile(palaceDir);
+  if (!existsSync(file)) return;
+  const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.pragma("synchronous = FULL");
+    database.pragma("foreign_keys = OFF");
+    const collections = readCollections(database);
+    if (collections.length === 0) return;
+    database.transaction(() => collections.forEach((one) => eraseQueue(database, one, ids))).immediate();
+    faultPoint("erase.after-queue");
+    for (const one of collections) {
+      const folder = join(palaceDir, one.vectorSegment);
+      eraseVectors(folder, withoutVectorInUse(database, one, ids));
+      eraseUnused(folder);
+    }
+    if (hasTable(database, FULL_TEXT)) database.exec(`INSERT INTO ${FULL_TEXT} (${FULL_TEXT}) VALUES ('optimize')`);
+    faultPoint("erase.before-palace-rewrite");
+    rewrite(database);
+    faultPoint("erase.after-palace-rewrite");
+    // MemPalace 3.3.6 moves an index away that is older than the rows.
+    for (const { vectorSegment } of collections) touch(join(palaceDir, vectorSegment, "data_level0.bin"));
+  } finally {
+    database.close();
+  }
+}
+
+/** Erases the graph's file: its rows are deleted by then, its pages and its log are not. Errors: SQLite's. */
+export function eraseGraph(file: string): void {
+  if (!existsSync(file)) return;
+  const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    rewrite(database);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * A record's deletion stays, because an index that holds the record learns of it from there. For an existing row the
+ * old texts go.
+ */
+function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
+  const among = "id IN (SELECT value FROM json_each(@ids))";
+  const living = "id IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)";
+  database
+    .prepare(
+      `DELETE FROM embeddings_queue WHERE ${among} AND NOT ${living} AND operation <> ${OPERATION.delete}
+         AND topic LIKE '%/' || @id`,
+    )
+    .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
+  // Chroma never reads from the queue again what the rows hold, except the vector.
+  database
+    .prepare(
+      `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
+         WHERE ${among} AND ${living} AND topic LIKE '%/' || @id AND seq_id <= @mark AND json_valid(metadata)
+           AND seq_id < (SELECT max(newer.seq_id) FROM embeddings_queue newer WHERE newer.id = embeddings_queue.id)`,
+    )
+    .run({
+      ids: JSON.stringify(ids),
+      segment: collection.metadataSegment,
+      id: collection.id,
+      mark: readMark(database, collection.metadataSegment) ?? 0,
+    });
+}
+
+/** An existing row, which holds another text by now, needs its vector, unless the queue has a newer one. */
+function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
+  return database
+    .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
+      `SELECT value FROM json_each(@ids)
+         WHERE value NOT IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)
+           OR value IN (SELECT id FROM embeddings_queue
+                          WHERE topic LIKE '%/' || @id AND vector IS NOT NULL AND seq_id > @mark)`,
+    )
+    .pluck()
+    .all({
+      ids: JSON.stringify(ids),
+      segment: collection.metadataSegment,
+      id: collection.id,
+      mark: readMark(database, collection.vectorSegment) ?? 0,
+    });
+}
+
+/**
+ * The index keeps its shape: a vector of zeros is far from everything, and a Chroma deletes its entry at the next
+ * opening.
+ */
+function eraseVectors(folder: string, ids: readonly string[]): void {
+  const segment = openSegment(folder);
+  if (segment.state !== "whole") return;
+  let fd: number | undefined;
+  try {
+    const zeros = Buffer.alloc(segment.dimensions * Float32Array.BYTES_PER_ELEMENT);
+    for (const id of ids) {
+      const position = segment.position(id);
+      if (position === undefined) continue;
+      fd ??= openSync(join(folder, "data_level0.bin"), "r+");
+      writeSync(fd, zeros, 0, zeros.length, position);
+    }
+    if (fd !== undefined) syncFile(fd);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+    segment.close();
+  }
+}
+
+/**
+ * The unused capacity of an index holds whatever was in the memory of the process that wrote it: whole texts (seen with
+ * 1.5.9; hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
+ */
+function eraseUnused(folder: string): void {
+  const headerFile = join(folder, "header.bin");
+  if (!existsSync(headerFile)) return;
+  let header: ReturnType<typeof headerOf>;
+  try {
+    header = headerOf(readFileSync(headerFile));
+  } catch {
+    // A torn index is moved away and rebuilt; `forget` reports what it still holds.
+    return;
+  }
+  const { elements, elementSize } = header;
+  wipeFrom(join(folder, "data_level0.bin"), elements * elementSize);
+  wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
+}
+
+/** The file keeps its length; zeros are not written again. */
+function wipeFrom(file: string, start: number): void {
+  if (!existsSync(file)) return;
+  const fd = openSync(file, "r+");
+  try {
+    const bytes = Buffer.alloc(WIPE_SIZE_BYTES);
+    const zeros = Buffer.alloc(WIPE_SIZE_BYTES);
+    let wiped = false;
+    for (let at = start; at < fstatSync(fd).size;) {
+      const read = readSync(fd, bytes, 0, bytes.length, at);
+      if (read === 0) break;
+      if (!bytes.subarray(0, read).equals(zeros.subarray(0, read))) {
+        writeSync(fd, zeros, 0, read, at);
+        wiped = true;
+      }
+      at += read;
+    }
+    if (wiped) syncFile(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function rewrite(database: ChromaDatabase): void {
+  database.exec("VACUUM");
+  if (database.pragma("journal_mode", { simple: true }) !== "wal") return;
+  const [state] = database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+  if (state?.busy !== 0) throw new Error(`${database.name}-wal is being read by somebody`);
+}
+
+function hasTable(database: ChromaDatabase, name: string): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(name) !== undefined;
+}
+
+function touch(file: string): void {
+  if (!existsSync(file)) return;
+  const now = new Date();
+  utimesSync(file, now, now);
+}

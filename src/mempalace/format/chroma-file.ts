@@ -1,0 +1,187 @@
+/**
+ * Looks into a palace's chroma.sqlite3 while somebody else, Chroma's server or a MemPalace, may be at work in it: read-only
+ * connections, short reads without a transaction around them, since a long one would keep a writer from committing, and never
+ * a file made, which in WAL mode even a reader does. Imported by this folder, public-palace/adopt and driver/files.
+ *
+ * Source: palace.md 4.2-4.5; checked against the files of a 1.5.9 server: every record of a write is one row of the queue, also
+ * the deletion of an unknown id, numbered without gaps, and in `embeddings` before the write is answered.
+ */
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { PalaceError } from "../../base/errors.ts";
+
+export type ChromaDatabase = Database.Database;
+
+export type ChromaCollection = { id: string; name: string; metadataSegment: string; vectorSegment: string };
+
+/** The id of Chroma's default database, the same everywhere. */
+export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
+
+/** Byte 18 of a SQLite file: 2 = read it as a write-ahead log says (Source: sqlite.org/fileformat). */
+const FORMAT_AT = 18;
+const FORMAT_WAL = 2;
+/** header.bin: i32 version, u64 offset, u64 capacity, u64 elements (palace.md 4.5). */
+const ELEMENTS_AT = 20;
+
+export function chromaFile(palaceDir: string): string {
+  return join(palaceDir, "chroma.sqlite3");
+}
+
+/**
+ * Runs `read` on a connection of its own; returns undefined if the file does not exist. `busyTimeoutMs`: how long this
+ * thread waits for another process's commit at each statement. Errors: SQLite's.
+ */
+export function readChroma<T>(
+  palaceDir: string,
+  busyTimeoutMs: number,
+  read: (database: ChromaDatabase) => T,
+): T | undefined {
+  const database = openChroma(palaceDir, busyTimeoutMs);
+  try {
+    return database && read(database);
+  } finally {
+    database?.close();
+  }
+}
+
+/** The connection itself, for a caller that reads many pages and closes it. Errors: SQLite's. */
+export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
+  const file = chromaFile(palaceDir);
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
+  if (isClosedWal(palaceDir))
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${file}: its database is in WAL mode and nobody has it open, and reading it would make files there`,
+      "a broker that writes the palace opens it: palace import adopt DIR, without --dry-run",
+    );
+  return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
+}
+
+/** Even a mere reader then creates a file beside it. */
+export function isClosedWal(palaceDir: string): boolean {
+  const file = chromaFile(palaceDir);
+  return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
+}
+
+/** The collection that upstream keeps its drawers in (palace.md 4.1). */
+export const DRAWERS = "mempalace_drawers";
+/** The collection of its closets; this name cannot be configured. */
+export const CLOSETS = "mempalace_closets";
+
+/** The number of the last write by any process to any collection; 0 before the first. */
+export function readHead(database: ChromaDatabase): number {
+  if (!hasTables(database)) return 0;
+  return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
+}
+
+/**
+ * Collections of Chroma's default database come first, since MemPalace uses it: another may have a collection of the
+ * same name.
+ */
+export function readCollections(database: ChromaDatabase): ChromaCollection[] {
+  if (!hasTables(database)) return [];
+  return database
+    .prepare<[string], ChromaCollection>(
+      `SELECT c.id, c.name, m.id AS metadataSegment, v.id AS vectorSegment FROM collections c
+         JOIN segments m ON m.collection = c.id AND m.scope = 'METADATA'
+         JOIN segments v ON v.collection = c.id AND v.scope = 'VECTOR' ORDER BY c.database_id <> ?, c.name, c.id`,
+    )
+    .all(DEFAULT_DATABASE);
+}
+
+/**
+ * True when Chroma has created its tables here, with or without a collection. Also true while the file cannot be read.
+ */
+export function isMadeByChroma(palaceDir: string): boolean {
+  try {
+    return readChroma(palaceDir, 0, hasTables) ?? false;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Returns true if this palace has the collection. Also returns true if the collection is unknown, or the file cannot be
+ * read now.
+ */
+export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
+  if (collectionId === undefined) return true;
+  try {
+    return readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Counts rows whose vectors the index on disk does not hold although its mark says so: all rows up to the mark must be
+ * in it. Rows written since are in the queue, each with its vector.
+ */
+export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
+  const mark = database
+    .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
+    .pluck()
+    .get(collection.vectorSegment);
+  if (mark === undefined) return countBeforeQueue(database, collection);
+  const rows = database
+    .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id <= ?")
+    .pluck()
+    .get(collection.metadataSegment, mark);
+  const header = join(palaceDir, collection.vectorSegment, "header.bin");
+  const elements = existsSync(header) ? Number(readBytes(header, ELEMENTS_AT, 8).readBigUInt64LE()) : 0;
+  return Math.max(0, (rows ?? 0) - elements);
+}
+
+/**
+ * Without an index every vector must be in the queue, which holds none of a row last written before the queue begins.
+ */
+function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
+  const first = database
+    .prepare<[string], number | null>("SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?")
+    .pluck()
+    .get(id);
+  return (
+    database
+      .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id < ?")
+      .pluck()
+      .get(metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0
+  );
+}
+
+/** Chroma makes its tables some moments after the file. */
+function hasTables(database: ChromaDatabase): boolean {
+  return missingTables(database).length === 0;
+}
+
+export const TABLES = [
+  "collections",
+  "segments",
+  "embeddings",
+  "embedding_metadata",
+  "embeddings_queue",
+  "max_seq_id",
+] as const;
+
+/** Checks the tables that a palace is read from, and those in `more`. */
+export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
+  const names = [...TABLES, ...more];
+  const found = database
+    .prepare<[string], string>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))",
+    )
+    .pluck()
+    .all(JSON.stringify(names));
+  return names.filter((name) => !found.includes(name));
+}
+
+function readBytes(file: string, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  const fd = openSync(file, "r");
+  try {
+    readSync(fd, bytes, 0, length, position);
+    return bytes;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Finds the recipe that made the ids of a palace's own rows; used by read-thread.ts. Source: upstream-latest.md 2.3.
+ */
+import type { IdRecipe } from "../../memory/port/drawer.ts";
+import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
+
+/** `v3` as soon as a 3.11 has written there, which each row records; undefined where no row tells. */
+export function readIdRecipe(palace: ChromaDatabase, { metadataSegment }: ChromaCollection): IdRecipe | undefined {
+  const any = palace
+    .prepare<[string], number>("SELECT 1 FROM embeddings WHERE segment_id = ? LIMIT 1")
+    .pluck()
+    .get(metadataSegment);
+  if (any === undefined) return undefined;
+  const newer = palace
+    .prepare<[string], number>(
+      `SELECT 1 FROM embedding_metadata m JOIN embeddings e ON e.id = m.id
+         WHERE m.key = 'id_recipe' AND m.string_value = 'v3' AND e.segment_id = ? LIMIT 1`,
+    )
+    .pluck()
+    .get(metadataSegment);
+  return newer === undefined ? "bare" : "v3";
+}

@@ -1,0 +1,297 @@
+/**
+ * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and
+ * from the queue. Reads on a connection that the caller opened, a page at a time, so that a writer of the palace never
+ * waits long. Imported by this folder and public-palace/adopt.
+ */
+import { join } from "node:path";
+import type { Metadata, Scalar } from "../../memory/port/drawer.ts";
+import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
+import {
+  applyRecord,
+  DOCUMENT_KEY,
+  OPERATION,
+  parseQueueRow,
+  type QueueRecord,
+  type QueueRow,
+  setKey,
+} from "./queue.ts";
+import { openSegment, type Segment } from "./segment.ts";
+
+export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
+
+/** Rows of the queue a read; each is some ten bytes without its vector. */
+const QUEUE_PAGE = 5_000;
+/** A mark above this was made by a known fault of upstream's (palace.md 10.5) and says nothing. */
+const SEQ_MAX = 2 ** 53;
+
+export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
+  return `persistent://default/default/${id}`;
+}
+
+/** The last number that a segment has applied; undefined: none, or an impossible one. */
+export function readMark(database: ChromaDatabase, segment: string): number | undefined {
+  const mark = seqOf(
+    database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
+  );
+  return mark === undefined || mark >= SEQ_MAX ? undefined : mark;
+}
+
+export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const sql = "SELECT count(*) FROM embeddings WHERE segment_id = ?";
+  return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
+/** Returns the ids that have a row. */
+export function presentIds(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  ids: readonly string[],
+): Set<string> {
+  const sql = `SELECT embedding_id FROM embeddings
+    WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))`;
+  return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
+}
+
+/** Rows a read: a writer of the palace waits for a millisecond or two at most. */
+const COUNT_PAGE_ROWS = 500;
+
+/**
+ * Counts rows with numbers that cannot be kept exactly: JavaScript has no integers beyond 2^53, and does not tell 1.0
+ * from 1 (except for times of files, which are known to be fractions).
+ */
+export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
+  const found = tables.map(
+    (table) => `SELECT id FROM ${table} WHERE id BETWEEN @first AND @last AND (
+      int_value NOT BETWEEN ${-Number.MAX_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}
+      OR float_value = round(float_value) AND key <> 'source_mtime')`,
+  );
+  const count = database
+    .prepare<{ first: number; last: number; segment: string }, number>(
+      `SELECT count(*) FROM embeddings WHERE segment_id = @segment AND id BETWEEN @first AND @last AND id IN (${found.join(" UNION ")})`,
+    )
+    .pluck();
+  const page = database
+    .prepare<[string, number, number], number>(
+      "SELECT id FROM embeddings WHERE segment_id = ? AND id > ? ORDER BY id LIMIT ?",
+    )
+    .pluck();
+  let total = 0;
+  for (let last = -1; ;) {
+    const ids = page.all(metadataSegment, last, COUNT_PAGE_ROWS);
+    const [first] = ids;
+    if (first === undefined) return total;
+    last = ids.at(-1) ?? first;
+    total += count.get({ first, last, segment: metadataSegment }) ?? 0;
+  }
+}
+
+function hasLists(database: ChromaDatabase): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
+}
+
+/** Returns the highest number that a row has; 0 without rows. */
+export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
+  const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
+  return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
+}
+
+/** Rows come in Chroma's own order. */
+export function readIds(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  offset: number,
+  limit: number,
+): string[] {
+  return database
+    .prepare<[string, number, number], string>(
+      "SELECT embedding_id FROM embeddings WHERE segment_id = ? ORDER BY id LIMIT ? OFFSET ?",
+    )
+    .pluck()
+    .all(metadataSegment, limit, offset);
+}
+
+/** Rows come in Chroma's own order, from `afterRow` on. */
+export function readRows(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  afterRow: number,
+  limit: number,
+): PalaceRow[] {
+  const rows = database
+    .prepare<[number, string, number], { row: number; id: string; seq: unknown }>(
+      `SELECT e.id AS row, e.embedding_id AS id, e.seq_id AS seq FROM embeddings e
+         WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`,
+    )
+    .all(afterRow, metadataSegment, limit);
+  return withContent(database, rows);
+}
+
+export function readRowsById(
+  database: ChromaDatabase,
+  { metadataSegment }: ChromaCollection,
+  ids: readonly string[],
+): PalaceRow[] {
+  const rows = database
+    .prepare<[string, string], { row: number; id: string; seq: unknown }>(
+      `SELECT e.id AS row, e.embedding_id AS id, e.seq_id AS seq FROM embeddings e
+         WHERE e.segment_id = ? AND e.embedding_id IN (SELECT value FROM json_each(?)) ORDER BY e.id`,
+    )
+    .all(metadataSegment, JSON.stringify(ids));
+  return withContent(database, rows);
+}
+
+type Value = {
+  row: number;
+  key: string;
+  text: string | null;
+  integer: number | null;
+  real: number | null;
+  bool: number | null;
+};
+
+function withContent(
+  database: ChromaDatabase,
+  rows: readonly { row: number; id: string; seq: unknown }[],
+): PalaceRow[] {
+  const ids = JSON.stringify(rows.map(({ row }) => row));
+  const values = database
+    .prepare<[string], Value>(
+      `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
+         FROM embedding_metadata m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, key`,
+    )
+    .all(ids);
+  const found = new Map<number, PalaceRow>(
+    rows.map(({ row, id, seq }) => [row, { row, id, seq: seqOf(seq) ?? 0, text: "", metadata: {} }]),
+  );
+  for (const one of values) {
+    const entry = found.get(one.row);
+    if (entry === undefined) continue;
+    const value = scalarOf(one);
+    if (one.key === DOCUMENT_KEY) entry.text = one.text ?? "";
+    else if (value !== undefined) setKey(entry.metadata, one.key, value);
+  }
+  for (const one of listValues(database, ids)) {
+    const metadata = found.get(one.row)?.metadata;
+    const value = scalarOf(one);
+    if (metadata === undefined || value === undefined) continue;
+    const list = Object.hasOwn(metadata, one.key) ? metadata[one.key] : undefined;
+    if (Array.isArray(list)) list.push(value);
+    else setKey(metadata, one.key, [value]);
+  }
+  return [...found.values()];
+}
+
+/** Values come in the order they were written; a palace of an older Chroma has no such table. */
+function listValues(database: ChromaDatabase, ids: string): Value[] {
+  if (!hasLists(database)) return [];
+  return database
+    .prepare<[string], Value>(
+      `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
+         FROM embedding_metadata_array m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.rowid`,
+    )
+    .all(ids);
+}
+
+/** SQLite can hold an infinity, JSON cannot. */
+function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
+  const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
+  return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
+}
+
+/** Integers; 8 bytes, big end first, in older files; 0x11 0x11 and digits in the oldest (palace.md 4.3). */
+export function seqOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  if (!Buffer.isBuffer(value)) return undefined;
+  if (value[0] === 0x11 && value[1] === 0x11) {
+    const digits = value.subarray(2).toString("latin1");
+    return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+  }
+  return value.length === 8 ? Number(value.readBigUInt64BE()) : undefined;
+}
+
+/**
+ * Rows as they will be once Chroma has replayed what is in the queue and in no row yet; undefined: the row will be
+ * deleted. Empty for a palace that was closed properly.
+ */
+export function readTail(
+  database: ChromaDatabase,
+  collection: ChromaCollection,
+): { rows: Map<string, PalaceRow | undefined>; unreadable: number } {
+  const mark = readMark(database, collection.metadataSegment) ?? 0;
+  const queued = database
+    .prepare<[string, number], QueueRow>(
+      `SELECT seq_id AS seq, operation, id, vector, encoding, metadata FROM embeddings_queue
+         WHERE topic = ? AND seq_id > ? ORDER BY seq_id`,
+    )
+    .all(topicOf(collection), mark);
+  const records = queued.flatMap((row) => parseQueueRow(row) ?? []);
+  const before = readRowsById(database, collection, [...new Set(records.map(({ id }) => id))]);
+  const rows = new Map<string, PalaceRow | undefined>(before.map((row) => [row.id, row]));
+  for (const record of records) {
+    const known = rows.get(record.id);
+    const next = applyRecord(known, record);
+    rows.set(record.id, next && { row: known?.row ?? 0, seq: record.seq, id: record.id, ...next });
+  }
+  return { rows, unreadable: queued.length - records.length };
+}
+
+/** Every vector the palace holds: the queue's where it has a newer one, else the index's. */
+export class PalaceVectors {
+  readonly #database: ChromaDatabase;
+  readonly #segment: Segment;
+  /** Id → number of the queue's row with its newest vector; null: deleted since the index was written. */
+  readonly #queued = new Map<string, number | null>();
+  /** The reason why an existing index cannot be read. */
+  readonly torn: string | undefined;
+
+  constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {
+    this.#database = database;
+    const mark = readMark(database, collection.vectorSegment);
+    this.#segment = openSegment(join(palaceDir, collection.vectorSegment));
+    if (this.#segment.state === "torn") this.torn = this.#segment.why;
+    else if (this.#segment.state === "absent" && mark !== undefined) this.torn = "its files are gone";
+    this.#readQueue(collection, mark ?? 0);
+  }
+
+  /** The vector as supplied, or normalised where the index holds it; undefined: there is none that can be trusted. */
+  vector(id: string): Float32Array | undefined {
+    const seq = this.#queued.get(id);
+    if (seq === null) return undefined;
+    if (seq === undefined) return this.#segment.state === "whole" ? this.#segment.vector(id) : undefined;
+    const row = this.#database
+      .prepare<[number], QueueRow>(
+        "SELECT seq_id AS seq, operation, id, vector, encoding, NULL AS metadata FROM embeddings_queue WHERE seq_id = ?",
+      )
+      .get(seq);
+    return row === undefined ? undefined : parseQueueRow(row)?.vector;
+  }
+
+  close(): void {
+    if (this.#segment.state === "whole") this.#segment.close();
+  }
+
+  #readQueue(collection: ChromaCollection, mark: number): void {
+    const next = this.#database.prepare<
+      [string, number, number],
+      Pick<QueueRecord, "seq" | "operation" | "id"> & { has: number }
+    >(
+      `SELECT seq_id AS seq, operation, id, vector IS NOT NULL AS has FROM embeddings_queue
+         WHERE topic = ? AND seq_id > ? ORDER BY seq_id LIMIT ?`,
+    );
+    for (let after = mark; ;) {
+      const page = next.all(topicOf(collection), after, QUEUE_PAGE);
+      if (page.length === 0) return;
+      after = page.at(-1)?.seq ?? after;
+      for (const { seq, operation, id, has } of page) {
+        if (operation === OPERATION.delete) this.#queued.set(id, null);
+        else if (has === 1 && !(operation === OPERATION.add && this.#has(id))) this.#queued.set(id, seq);
+      }
+    }
+  }
+
+  #has(id: string): boolean {
+    const seq = this.#queued.get(id);
+    return seq === undefined ? this.#segment.state === "whole" && this.#segment.ids.has(id) : seq !== null;
+  }
+}

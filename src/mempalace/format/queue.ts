@@ -1,0 +1,89 @@
+/**
+ * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer. Imported by this folder and tests.
+ * Source: palace.md 4.4; keys are merged into the row, a null removes its key, an `add` of a known id is ignored.
+ */
+import type { Metadata, MetadataValue } from "../../memory/port/drawer.ts";
+
+export const OPERATION = { add: 0, update: 1, upsert: 2, delete: 3 } as const;
+export const DOCUMENT_KEY = "chroma:document";
+
+export type QueueRow = {
+  seq: number;
+  operation: unknown;
+  id: unknown;
+  vector: unknown;
+  encoding: unknown;
+  metadata: unknown;
+};
+
+export type QueueRecord = {
+  seq: number;
+  operation: number;
+  id: string;
+  /** Undefined: the record does not change the vector. */
+  vector: Float32Array | undefined;
+  /** Keys to set; null removes one. */
+  metadata: Record<string, MetadataValue | null>;
+};
+
+/** Undefined: a record that Chroma could not have written. Never throws. */
+export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
+  const { seq, operation, id } = row;
+  if (typeof id !== "string" || ![0, 1, 2, 3].includes(operation as number)) return undefined;
+  const vector = vectorOf(row.vector, row.encoding);
+  const metadata = metadataOf(row.metadata);
+  if (vector === "bad" || metadata === undefined) return undefined;
+  return { seq, operation: operation as number, id, vector, metadata };
+}
+
+export type RowState = { text: string; metadata: Metadata };
+
+/** The row after a record; undefined: the row is deleted, or does not exist. */
+export function applyRecord(row: RowState | undefined, record: QueueRecord): RowState | undefined {
+  const { operation } = record;
+  if (operation === OPERATION.delete) return undefined;
+  if (operation === OPERATION.add && row !== undefined) return row;
+  if (operation === OPERATION.update && row === undefined) return undefined;
+  const next: RowState = { text: row?.text ?? "", metadata: { ...row?.metadata } };
+  for (const [key, value] of Object.entries(record.metadata)) {
+    if (key === DOCUMENT_KEY) next.text = typeof value === "string" ? value : "";
+    else if (value === null) delete next.metadata[key];
+    else setKey(next.metadata, key, value);
+  }
+  return next;
+}
+
+/** Foreign metadata may have a key `__proto__`, which a plain assignment would misread. */
+export function setKey(metadata: Metadata, key: string, value: MetadataValue): void {
+  Object.defineProperty(metadata, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function vectorOf(blob: unknown, encoding: unknown): Float32Array | undefined | "bad" {
+  if (blob === null || blob === undefined) return undefined;
+  if (!Buffer.isBuffer(blob) || encoding !== "FLOAT32" || blob.length === 0 || blob.length % 4 !== 0) return "bad";
+  return new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.length));
+}
+
+function isScalar(value: unknown): boolean {
+  return Number.isFinite(value) || typeof value === "string" || typeof value === "boolean";
+}
+
+function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
+  if (text === null || text === undefined) return {};
+  if (typeof text !== "string") return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (value === null) return {};
+  if (typeof value !== "object" || Array.isArray(value)) return undefined;
+  const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
+  for (const [key, one] of Object.entries(value)) {
+    // Values that cannot be kept are dropped: Chroma itself never writes them.
+    const isKept = one === null || (Array.isArray(one) ? one.length > 0 && one.every(isScalar) : isScalar(one));
+    if (isKept) metadata[key] = one as string;
+  }
+  return metadata;
+}

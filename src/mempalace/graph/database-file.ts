@@ -1,0 +1,256 @@
+/**
+ * Upstream's knowledge_graph.sqlite3 (palace.md 3.6). The file is read whenever SQLite reports foreign commits. New
+ * rows of the ledger are written in short transactions, each of which first makes sure that nobody wrote since. Any
+ * number of MemPalaces may use the file meanwhile. Runs on the graph thread.
+ */
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import type { DatabaseKind, FileRow, Finding, ListedRow, RowName } from "../../memory/ledger/graph-row.ts";
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
+
+const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
+/** This thread waits at most this long for another process's commit. */
+const BUSY_TIMEOUT_MS = 2_000;
+/** Version of an absent file, in place of SQLite's count of others' commits. */
+const ABSENT = "absent";
+/** The file attached to the ledger's connection, which can only read. */
+const THEIRS = "public_graph";
+
+/** Upstream's own schema. */
+export const GRAPH_FILE_SCHEMA = `
+CREATE TABLE IF NOT EXISTS entities (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  type TEXT DEFAULT 'unknown',
+  properties TEXT DEFAULT '{}',
+  created_at TEXT DEFAULT CURRENT_TIMESTAMP
+);
+CREATE TABLE IF NOT EXISTS triples (
+  id TEXT PRIMARY KEY,
+  subject TEXT NOT NULL,
+  predicate TEXT NOT NULL,
+  object TEXT NOT NULL,
+  valid_from TEXT,
+  valid_to TEXT,
+  confidence REAL DEFAULT 1.0,
+  source_closet TEXT,
+  source_file TEXT,
+  source_drawer_id TEXT,
+  adapter_name TEXT,
+  extracted_at TEXT DEFAULT CURRENT_TIMESTAMP,
+  FOREIGN KEY (subject) REFERENCES entities(id),
+  FOREIGN KEY (object) REFERENCES entities(id)
+);
+CREATE INDEX IF NOT EXISTS idx_triples_subject ON triples(subject);
+CREATE INDEX IF NOT EXISTS idx_triples_object ON triples(object);
+CREATE INDEX IF NOT EXISTS idx_triples_predicate ON triples(predicate);
+CREATE INDEX IF NOT EXISTS idx_triples_valid ON triples(valid_from, valid_to);
+`;
+
+export class DatabaseFile {
+  readonly kinds = KINDS;
+  readonly file: string;
+  #database: LedgerDatabase | undefined;
+  #inode = 0n;
+  #isPrepared = false;
+  /** SQLite's count of others' commits, or "absent", at the last look whose findings were adopted. */
+  #seen: number | typeof ABSENT | undefined;
+  #accepted: number | typeof ABSENT | undefined;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  /** Undefined: nobody wrote since the last accepted look. Errors: SQLite's. */
+  look(ledger: LedgerDatabase): Finding | undefined {
+    const database = this.#open();
+    const version = database === undefined ? ABSENT : versionOf(database);
+    if (version === this.#accepted) return undefined;
+    this.#seen = version;
+    // Whatever is committed from here on changes the version, and the next look finds it.
+    return compare(ledger, database === undefined ? undefined : this.file);
+  }
+
+  accept(): void {
+    this.#accepted = this.#seen;
+  }
+
+  /** Sends the rows. Returns false without sending any if somebody wrote since the last look. Errors: SQLite's. */
+  send(rows: readonly ListedRow[]): boolean {
+    let database = this.#open();
+    if (database === undefined) {
+      if (this.#accepted !== ABSENT) return false;
+      database = this.#create();
+      this.#accepted = this.#seen = versionOf(database);
+    }
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      if (versionOf(database) !== this.#accepted) {
+        database.exec("ROLLBACK");
+        return false;
+      }
+      this.#prepare(database);
+      for (const kind of KINDS)
+        write(
+          database,
+          kind,
+          rows.filter((row) => row.kind === kind),
+        );
+      database.exec("COMMIT");
+      return true;
+    } catch (error) {
+      if (database.inTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#database?.close();
+    this.#database = undefined;
+    this.#isPrepared = false;
+    this.#accepted = undefined;
+  }
+
+  /** Opens the file; returns undefined if it does not exist. A file that replaced it counts as another file. */
+  #open(): LedgerDatabase | undefined {
+    const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
+    if (this.#database !== undefined && inode === this.#inode) return this.#database;
+    const wasAbsent = this.#accepted === ABSENT;
+    this.close();
+    if (inode === undefined) {
+      if (wasAbsent) this.#accepted = ABSENT;
+      return undefined;
+    }
+    const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    // Upstream has rows that refer to nothing.
+    database.pragma("foreign_keys = OFF");
+    // Sent rows are struck off the list, so they must survive a power cut.
+    database.pragma("synchronous = FULL");
+    this.#database = database;
+    this.#inode = inode;
+    useLog(database);
+    return database;
+  }
+
+  #create(): LedgerDatabase {
+    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+    closeSync(openSync(this.file, "a", 0o600));
+    const database = this.#open();
+    if (database === undefined) throw new Error(`${this.file} vanished as it was made`);
+    return database;
+  }
+
+  /** Creates missing tables and adds the columns that older files lack, as upstream does at each opening. */
+  #prepare(database: LedgerDatabase): void {
+    if (this.#isPrepared) return;
+    database.exec(GRAPH_FILE_SCHEMA);
+    const absent = absentColumns(database, "triple", "main");
+    for (const column of ["source_drawer_id", "adapter_name"])
+      if (absent.has(column)) database.exec(`ALTER TABLE triples ADD COLUMN ${column} TEXT`);
+    this.#isPrepared = true;
+  }
+}
+
+/** For a graph that is never written. Errors: SQLite's. */
+export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
+  const { table, fileTable } = GRAPH_TABLES.triple;
+  ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
+  try {
+    const isGraph = `SELECT 1 FROM ${THEIRS}.sqlite_master WHERE type = 'table' AND name = ?`;
+    if (ledger.prepare(isGraph).get(fileTable) === undefined) return 0;
+    const isOurs = `SELECT 1 FROM ${table} ours WHERE ours.id = CAST(theirs.id AS TEXT)`;
+    const sql = `SELECT count(*) FROM ${THEIRS}.${fileTable} theirs WHERE id IS NOT NULL AND NOT EXISTS (${isOurs})`;
+    return ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+  } finally {
+    ledger.exec(`DETACH ${THEIRS}`);
+  }
+}
+
+/**
+ * Turns the write-ahead log on, as upstream does at each opening: a reader then blocks no writer's commit. If that is
+ * impossible, the file works without.
+ */
+function useLog(database: LedgerDatabase): void {
+  try {
+    database.pragma("journal_mode = WAL");
+  } catch {
+    // The file is locked, or read-only; any other error shows when it is read.
+  }
+}
+
+function versionOf(database: LedgerDatabase): number {
+  return database.pragma("data_version", { simple: true }) as number;
+}
+
+/** SQLite itself compares both files: only rows that differ are transferred. */
+function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
+  if (file !== undefined) ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
+  try {
+    return ledger.transaction(() => {
+      const findings = KINDS.map((kind) => compareKind(ledger, kind, file !== undefined));
+      return {
+        rows: findings.flatMap(({ rows }) => rows),
+        missing: findings.flatMap(({ missing }) => missing),
+        deleted: [],
+      };
+    })();
+  } finally {
+    if (file !== undefined) ledger.exec(`DETACH ${THEIRS}`);
+  }
+}
+
+/**
+ * A listed row waits to be sent and differs until then. A row that is not listed was last seen equal on both sides, so
+ * a difference now is somebody else's change. The order is the one upstream sees the rows in.
+ */
+function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
+  const { table, fileTable, columns } = GRAPH_TABLES[kind];
+  const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);
+  // The table is missing, or another program's.
+  const hasTable = absent.size < columns.length;
+  const theirs = columnsOf(kind, absent, "theirs");
+  const isSame = columns.map((column, index) => `ours.${column} IS ${theirs[index]}`).join(" AND ");
+  const rows = hasTable
+    ? ledger
+        .prepare<[], FileRow>(
+          `SELECT '${kind}' AS kind, CAST(theirs.id AS TEXT) AS id, json_array(${theirs.join()}) AS body
+             FROM ${THEIRS}.${fileTable} theirs LEFT JOIN ${table} ours ON ours.id = CAST(theirs.id AS TEXT)
+             WHERE theirs.id IS NOT NULL AND (ours.id IS NULL OR NOT (${isSame})) ORDER BY theirs.rowid`,
+        )
+        .all()
+    : [];
+  const isGone = hasTable ? `NOT EXISTS (SELECT 1 FROM ${THEIRS}.${fileTable} theirs WHERE theirs.id = ours.id)` : "1";
+  const missing = ledger
+    .prepare<[], RowName>(
+      `SELECT '${kind}' AS kind, ours.id FROM ${table} ours WHERE ${isGone}
+         AND NOT EXISTS (SELECT 1 FROM graph_outbox WHERE kind = '${kind}' AND id = ours.id)`,
+    )
+    .all();
+  return { rows, missing };
+}
+
+function absentColumns(database: LedgerDatabase, kind: DatabaseKind, schema: string): ReadonlySet<string> {
+  const { fileTable, columns } = GRAPH_TABLES[kind];
+  const there = new Set(
+    database
+      .prepare<[string, string], string>("SELECT name FROM pragma_table_info(?, ?)")
+      .pluck()
+      .all(fileTable, schema),
+  );
+  return new Set<string>(columns.filter((column) => !there.has(column)));
+}
+
+function write(database: LedgerDatabase, kind: DatabaseKind, rows: readonly ListedRow[]): void {
+  const { fileTable, columns } = GRAPH_TABLES[kind];
+  const put = database.prepare(
+    `INSERT INTO ${fileTable} (id, ${columns.join(", ")}) VALUES (?, ${columns.map(() => "?").join(", ")})
+       ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`,
+  );
+  const remove = database.prepare(`DELETE FROM ${fileTable} WHERE id = ?`);
+  for (const { id, body } of rows) {
+    if (body === null) remove.run(id);
+    else put.run(id, ...(JSON.parse(body) as unknown[]));
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8): JSON files that are written as a whole, under the
+ * lock that upstream takes for them. Records without an id, and other values beside the list, are kept unchanged. A
+ * file that cannot be read is not touched. Runs on the graph thread.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { compareLinks, type FileRow, type Finding, type ListedRow, readLinks } from "../../memory/ledger/graph-row.ts";
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { tryFlock } from "../../base/libc.ts";
+import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const ABSENT = "absent";
+const HALLWAYS_VERSION = 1;
+/** Numbers that Python keeps as floats. */
+const FLOATS = new Set(["strength", "stability"]);
+
+/**
+ * The database into which MemPalace 3.12 moves its hallways at its first write of one; undefined where there is none. A `hallways.json` that is
+ * written beside it harms that MemPalace, so we leave both alone.
+ */
+export function newerHallways(hallwaysFile: string): string | undefined {
+  const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
+  return existsSync(file) ? file : undefined;
+}
+
+type Content = { records: unknown[]; isAbsent: boolean; signature: string };
+
+export class LinkFile {
+  readonly kinds: readonly [LinkKind];
+  readonly file: string;
+  readonly #locksDir: string;
+  #seen: string | undefined;
+  #accepted: string | undefined;
+
+  constructor(kind: LinkKind, file: string, locksDir: string) {
+    this.kinds = [kind];
+    this.file = file;
+    this.#locksDir = locksDir;
+  }
+
+  /** Undefined: the file is unchanged since the last accepted look, or no longer MemPalace's own. Errors: STORE_CORRUPT. */
+  look(ledger: LedgerDatabase): Finding | undefined {
+    if (this.#isLeft()) return undefined;
+    if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;
+    const { records, isAbsent, signature } = this.#read();
+    this.#seen = signature;
+    const [kind] = this.kinds;
+    return compareLinks(readLinks(ledger, kind), rowsOf(kind, records), kind, !isAbsent);
+  }
+
+  accept(): void {
+    this.#accepted = this.#seen;
+  }
+
+  /**
+   * Returns false and sends nothing if another process has written since the last look, or is about to. Errors: the file
+   * system's. Rows for a file that is left alone count as sent: they are in the ledger.
+   */
+  send(rows: readonly ListedRow[]): boolean {
+    const lock = this.#lock();
+    if (lock === "taken") return false;
+    try {
+      if (this.#isLeft()) return true;
+      if (this.#accepted === undefined || this.#signature() !== this.#accepted) return false;
+      const changes = new Map(rows.map(({ id, body }) => [id, body]));
+      const records = this.#read().records.flatMap((record) => {
+        const id = idOf(record);
+        const body = id === undefined ? undefined : changes.get(id);
+        if (id === undefined || body === undefined) return [record];
+        changes.delete(id);
+        return body === null ? [] : [JSON.parse(body) as LinkRecord];
+      });
+      for (const body of changes.values()) if (body !== null) records.push(JSON.parse(body) as LinkRecord);
+      writeFileAtomic(this.file, formatLinks(this.kinds[0], records));
+      this.#accepted = this.#seen = this.#signature();
+      return true;
+    } finally {
+      if (lock !== undefined) closeSync(lock);
+    }
+  }
+
+  close(): void {
+    this.#accepted = undefined;
+  }
+
+  #isLeft(): boolean {
+    if (this.kinds[0] !== "hallway" || newerHallways(this.file) === undefined) return false;
+    // Once that database is gone, the JSON is compared from the start.
+    this.#accepted = this.#seen = undefined;
+    return true;
+  }
+
+  #signature(): string {
+    const stat = statSync(this.file, { throwIfNoEntry: false, bigint: true });
+    return stat === undefined ? ABSENT : `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
+  }
+
+  #read(): Content {
+    const signature = this.#signature();
+    if (signature === ABSENT) return { records: [], isAbsent: true, signature };
+    try {
+      const parsed = JSON.parse(readFileSync(this.file, "utf8")) as { hallways?: unknown } | unknown[] | null;
+      const records = Array.isArray(parsed) ? parsed : this.kinds[0] === "hallway" ? parsed?.hallways : undefined;
+      if (Array.isArray(records)) return { records, isAbsent: false, signature };
+    } catch (cause) {
+      throw this.#unreadable(cause);
+    }
+    throw this.#unreadable(undefined);
+  }
+
+  #unreadable(cause: unknown): PalaceError {
+    return new PalaceError(
+      "STORE_CORRUPT",
+      `${this.file} holds no list of ${this.kinds[0]}s; it was left as it is`,
+      "mend it or move it away; what it should hold is in the ledger and is written again",
+      { cause },
+    );
+  }
+
+  /**
+   * The lock that upstream takes for a file, by its path; 3.11 removes it after use. Undefined: this user has no
+   * MemPalace, and no folder is created just for a lock.
+   */
+  #lock(): number | "taken" | undefined {
+    if (!existsSync(dirname(this.#locksDir))) return undefined;
+    const key = createHash("sha256").update(this.file).digest("hex").slice(0, 16);
+    const path = join(this.#locksDir, `${key}.lock`);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    if (tryFlock(fd) && statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino) return fd;
+    closeSync(fd);
+    return "taken";
+  }
+}
+
+/** Formats as Python does: tunnels in ASCII alone, hallways under a version, floats as floats. */
+export function formatLinks(kind: LinkKind, records: readonly unknown[]): string {
+  const value = kind === "tunnel" ? records : { schema_version: HALLWAYS_VERSION, hallways: records };
+  const text = JSON.stringify(
+    value,
+    (key, one: unknown) => (FLOATS.has(key) && Number.isInteger(one) ? rawJson(`${String(one)}.0`) : one),
+    2,
+  );
+  if (kind === "hallway") return text;
+  return text.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function* rowsOf(kind: LinkKind, records: readonly unknown[]): Generator<FileRow> {
+  for (const record of records) {
+    const id = idOf(record);
+    if (id !== undefined) yield { kind, id, body: JSON.stringify(record) };
+  }
+}
+
+function idOf(record: unknown): string | undefined {
+  const id = typeof record === "object" && record !== null ? (record as LinkRecord)["id"] : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
+/** Source: tc39 proposal-json-parse-with-source, in Node since 22; TypeScript's library does not name it yet. */
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
+}

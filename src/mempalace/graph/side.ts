@@ -1,0 +1,118 @@
+/**
+ * Compares the ledger with upstream's graph files: what others wrote, and what still has to be written. One object over
+ * all three files, each of which may fail without the others. Used by the graph thread.
+ */
+import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
+import { openForReading } from "../../memory/ledger/open.ts";
+import type { RoomCount } from "../../memory/port/graph.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { countFactsOnlyIn, DatabaseFile } from "./database-file.ts";
+import { LinkFile } from "./link-file.ts";
+
+export type GraphPaths = {
+  ledgerFile: string;
+  graphFile: string;
+  /** A graph file that is only compared, and reported. */
+  otherGraphFile?: string | undefined;
+  tunnelsFile: string;
+  hallwaysFile: string;
+  /** Upstream's folder for the locks of its files. */
+  upstreamLocksDir: string;
+};
+
+/** `problem`: why a file could not be read or written, "" when all could. */
+export type Looked = { finding: Finding; problem: string };
+export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
+
+const ROWS_PER_FILE = 500;
+
+export class GraphSide {
+  readonly #ledger;
+  readonly #otherGraphFile;
+  readonly #files: readonly (DatabaseFile | LinkFile)[];
+  /** Files that could not be read: the sync sends nothing to them. */
+  readonly #failed = new Set<DatabaseFile | LinkFile>();
+
+  /** Errors: those of openForReading; a damaged graph file is reported later. */
+  constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
+    this.#ledger = openForReading(ledgerFile);
+    this.#otherGraphFile = otherGraphFile;
+    this.#files = [
+      new DatabaseFile(graphFile),
+      new LinkFile("tunnel", tunnelsFile, upstreamLocksDir),
+      new LinkFile("hallway", hallwaysFile, upstreamLocksDir),
+    ];
+  }
+
+  /** Collects others' changes since the last accepted look. */
+  look(): Looked {
+    const finding: Finding = { rows: [], missing: [], deleted: [] };
+    const problems: string[] = [];
+    this.#failed.clear();
+    for (const file of this.#files) {
+      try {
+        const found = file.look(this.#ledger);
+        // A spread would fail: a large file has more rows than a call takes arguments.
+        for (const row of found?.rows ?? []) finding.rows.push(row);
+        for (const row of found?.missing ?? []) finding.missing.push(row);
+        for (const row of found?.deleted ?? []) finding.deleted.push(row);
+      } catch (error) {
+        this.#failed.add(file);
+        problems.push(wordsOf(file.file, error));
+      }
+    }
+    return { finding, problem: problems.join("; ") };
+  }
+
+  /** Accepts the look: its findings are in the ledger. */
+  accept(): void {
+    for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
+  }
+
+  /** Sends listed rows, up to a bound. `others`: another process is writing there, so look again first. */
+  send(): Sent {
+    const sent: Sent = { rows: [], problem: "", others: false };
+    const problems: string[] = [];
+    for (const file of this.#files) {
+      const rows: ListedRow[] = readListed(this.#ledger, file.kinds, ROWS_PER_FILE);
+      if (rows.length === 0 || this.#failed.has(file)) continue;
+      try {
+        if (file.send(rows)) sent.rows.push(...rows.map(({ kind, id, seq }) => ({ kind, id, seq })));
+        else sent.others = true;
+      } catch (error) {
+        this.#failed.add(file);
+        problems.push(wordsOf(file.file, error));
+      }
+    }
+    return { ...sent, problem: problems.join("; ") };
+  }
+
+  /** Rooms from the drawers' metadata; it reads every drawer and therefore does not run on the main thread. */
+  rooms(): RoomCount[] {
+    return this.#ledger
+      .prepare<[], RoomCount>(
+        `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
+           coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate
+           FROM drawer WHERE room <> '' AND wing <> '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+      )
+      .all();
+  }
+
+  /** Facts of the other graph file that the ledger lacks. Errors: SQLite's. */
+  factsElsewhere(): number {
+    return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
+  }
+
+  unsent(): RowName[] {
+    return this.#files.flatMap(({ kinds }) => readListed(this.#ledger, kinds, -1));
+  }
+
+  close(): void {
+    for (const file of this.#files) file.close();
+    this.#ledger.close();
+  }
+}
+
+function wordsOf(file: string, error: unknown): string {
+  return error instanceof PalaceError ? error.message : `${file}: ${(error as Error).message}`;
+}

@@ -1,0 +1,264 @@
+/**
+ * Synchronises the ledger's graph and upstream's graph files both ways: first it adopts what others wrote into the
+ * ledger, then it sends what is new in the ledger and strikes it off. After a kill at any step something is compared or
+ * sent again. Its thread starts when there is a file or a row. Imported by broker/palace/palace.ts.
+ */
+import { existsSync, statSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Finding, RowName } from "../../memory/ledger/graph-row.ts";
+import { faultPoint } from "../../base/fault.ts";
+import type { Log } from "../../base/log.ts";
+import { type LazyThread, lazyThread, type Thread, threadFile } from "../../base/thread.ts";
+import { within } from "../../base/within.ts";
+import type { RoomCount } from "../../memory/port/graph.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import type { GraphMethods } from "./graph-thread.ts";
+import { newerHallways } from "./link-file.ts";
+import type { GraphPaths } from "./side.ts";
+
+export type GraphSyncOptions = {
+  paths: GraphPaths;
+  ledger: {
+    isEmpty(): boolean;
+    facts(): number;
+    pending(): { rows: number; oldestAtMs: number | null };
+    adopt(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
+    done(rows: Sent["rows"]): Promise<void>;
+  };
+  log: Log;
+};
+
+/** Errors by the step that met them; "" means no error. */
+type Problems = { looking: string; sending: string; step: string };
+type Sent = { rows: (RowName & { seq: number })[] };
+
+export type GraphSync = {
+  /** Something was committed. Cheap; call it after each commit that changed the graph. */
+  wake(): void;
+  /** Resolves when the files hold every commit, or after a moment; at once if the commits cannot be sent now. */
+  sent(): Promise<void>;
+  /** Resolves when the ledger holds others' writes up to now, or after a moment. */
+  fresh(): Promise<void>;
+  rooms(): Promise<RoomCount[]>;
+  status(): StatusReport["graph"];
+  /** Sends what is left and closes; bounded. Idempotent. */
+  stop(): Promise<void>;
+};
+
+/** Interval at which the files are checked if nobody asks. */
+const LOOK_MS = 2_000;
+/** A commit waits this long for others to be sent with it. */
+const GATHER_MS = 25;
+/** A query of the graph waits at most this long for others' writes. */
+const FRESH_MAX_MS = 250;
+/** An answer waits at most this long for its fact to be in the file. */
+const SENT_MAX_MS = 250;
+const OPEN_MAX_MS = 10_000;
+const STOP_MAX_MS = 2_000;
+/** Rows adopted in one ledger transaction: agents' writes run in between. */
+const ROWS_PER_GROUP = 2_000;
+/** A process that writes continuously must not keep this loop busy for ever. */
+const ROUNDS_MAX = 20;
+const ROUND_STEP_MS = 2;
+
+/** Resolves after the first check of the files, or after ten seconds. Errors: none; the status reports them. */
+export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSync> {
+  const sync = new Sync(options);
+  await within(sync.run(), OPEN_MAX_MS);
+  const timer = setInterval(() => void sync.run(), LOOK_MS).unref();
+  let stopping: Promise<void> | undefined;
+  return {
+    wake: () => sync.wake(),
+    sent: () => (stopping === undefined ? within(sync.sendNow(), SENT_MAX_MS) : Promise.resolve()),
+    fresh: () => within(sync.look(), FRESH_MAX_MS),
+    rooms: () => sync.rooms(),
+    status: () => sync.status(),
+    stop: () => {
+      clearInterval(timer);
+      return (stopping ??= sync.stop());
+    },
+  };
+}
+
+class Sync {
+  readonly #options: GraphSyncOptions;
+  readonly #thread: LazyThread<GraphMethods>;
+  /** One step at a time: each begins when the previous one has ended. */
+  #last: Promise<unknown> = Promise.resolve();
+  readonly #queued = new Map<"look" | "send", Promise<void>>();
+  #gathering: NodeJS.Timeout | undefined;
+  #problems: Problems = { looking: "", sending: "", step: "" };
+  #adopted = 0;
+  #elsewhere = { seen: "", facts: 0 };
+  #stopped = false;
+
+  constructor(options: GraphSyncOptions) {
+    this.#options = options;
+    this.#thread = lazyThread(threadFile(import.meta.url, "graph-thread"), options.paths);
+  }
+
+  wake(): void {
+    if (this.#stopped) return;
+    // The thread starts while the commit waits for others; a failure shows in the step.
+    this.#thread.start().catch(() => {});
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      void this.run();
+    }, GATHER_MS);
+  }
+
+  /** Sends what was committed without waiting for more. A file that cannot be written is left to the next try. */
+  async sendNow(): Promise<void> {
+    // The wake-up of this commit comes first.
+    await new Promise(setImmediate);
+    if (this.#stopped || this.#problem !== "") return;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    await this.run();
+  }
+
+  /** Runs both directions. */
+  run(): Promise<void> {
+    return this.#enqueue("send", async (thread) => {
+      let isDisturbed = false;
+      for (let round = 0; round < ROUNDS_MAX; round++) {
+        await this.#adopt(thread);
+        const { rows, problem, others } = await thread.call("send");
+        faultPoint("graph.after-send");
+        if (rows.length > 0) await this.#options.ledger.done(rows);
+        faultPoint("graph.after-done");
+        this.#enter({ sending: problem });
+        isDisturbed = others;
+        if (others) await delay(round * ROUND_STEP_MS);
+        else if (rows.length === 0) return;
+      }
+      if (isDisturbed) this.#enter({ sending: "others write there all the time; it is tried again" });
+      else this.wake();
+    });
+  }
+
+  look(): Promise<void> {
+    return this.#enqueue("look", (thread) => this.#adopt(thread));
+  }
+
+  async rooms(): Promise<RoomCount[]> {
+    return this.#thread.call("rooms");
+  }
+
+  status(): StatusReport["graph"] {
+    const { ledger } = this.#options;
+    const { rows: lag, oldestAtMs } = ledger.pending();
+    const lagMs = oldestAtMs === null ? 0 : Math.max(0, Date.now() - oldestAtMs);
+    const state = this.#problem !== "" ? "unreachable" : lag > 0 ? "syncing" : "synced";
+    const elsewhere = this.#elsewhere.facts === 0 ? {} : { elsewhere: this.#factsElsewhere() };
+    const newer = newerHallways(this.#options.paths.hallwaysFile);
+    return {
+      facts: ledger.facts(),
+      state,
+      lag,
+      lagMs,
+      takenOver: this.#adopted,
+      detail: this.#problem,
+      ...elsewhere,
+      ...(newer !== undefined && { newer }),
+    };
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#gathering);
+    await within(this.run(), STOP_MAX_MS);
+    this.#stopped = true;
+    if (!this.#thread.isStarted()) return;
+    await within(
+      this.#thread.call("close").catch(() => {}),
+      STOP_MAX_MS,
+    );
+    await this.#thread.close();
+  }
+
+  /** Joins a step of that kind that has not begun yet. Never rejects. */
+  #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
+    const waiting = this.#queued.get(kind);
+    if (waiting !== undefined) return waiting;
+    if (this.#stopped || !this.#isNeeded()) return Promise.resolve();
+    const next = this.#last.then(async () => {
+      this.#queued.delete(kind);
+      try {
+        await step(await this.#thread.start());
+        this.#enter({ step: "" });
+      } catch (error) {
+        if (!this.#stopped) this.#enter({ step: (error as Error).message });
+      }
+    });
+    this.#queued.set(kind, next);
+    this.#last = next;
+    return next;
+  }
+
+  /** A palace without a graph needs no thread. */
+  #isNeeded(): boolean {
+    if (this.#thread.isStarted()) return true;
+    const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
+    const files = [graphFile, otherGraphFile, tunnelsFile, hallwaysFile].filter((file) => file !== undefined);
+    return files.some(existsSync) || !this.#options.ledger.isEmpty();
+  }
+
+  async #adopt(thread: Thread<GraphMethods>): Promise<void> {
+    const { ledger, log } = this.#options;
+    const { finding, problem } = await thread.call("look");
+    this.#enter({ looking: problem });
+    const total = { taken: 0, relisted: 0, removed: 0 };
+    for (const part of partsOf(finding)) {
+      const { taken, relisted, removed } = await ledger.adopt(part);
+      total.taken += taken;
+      total.relisted += relisted;
+      total.removed += removed;
+    }
+    await thread.call("accept");
+    const count = total.taken + total.relisted + total.removed;
+    this.#adopted += total.taken + total.removed;
+    await this.#lookElsewhere(thread);
+    if (count > 0) log.info("others wrote the graph", total);
+  }
+
+  #factsElsewhere(): { file: string; facts: number } {
+    return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
+  }
+
+  /**
+   * Facts that a MemPalace with `--palace` keeps in another place. Counted again whenever either side may have changed.
+   */
+  async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
+    const { otherGraphFile: file = "" } = this.#options.paths;
+    const sign = (path: string): string => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? "" : `${found.size} ${found.mtimeMs}`;
+    };
+    const theirs = file === "" ? "" : sign(file);
+    const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
+    if (seen === this.#elsewhere.seen) return;
+    // A file that is not a graph holds no facts, and the palace does not need it.
+    const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
+    this.#elsewhere = { seen, facts };
+  }
+
+  get #problem(): string {
+    return [...new Set(Object.values(this.#problems))].filter(Boolean).join("; ");
+  }
+
+  #enter(change: Partial<Problems>): void {
+    const before = this.#problem;
+    this.#problems = { ...this.#problems, ...change };
+    if (this.#problem === before) return;
+    if (this.#problem === "") this.#options.log.info("the graph files are well again");
+    else this.#options.log.warn("a graph file cannot be kept", { why: this.#problem });
+  }
+}
+
+function* partsOf({ rows, missing, deleted }: Finding): Generator<Finding> {
+  const count = Math.max(rows.length, missing.length, deleted.length);
+  for (let start = 0; start < count; start += ROWS_PER_GROUP) {
+    const part = <T>(list: T[]): T[] => list.slice(start, start + ROWS_PER_GROUP);
+    yield { rows: part(rows), missing: part(missing), deleted: part(deleted) };
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * logstream.sqlite3: opened at the first use, and again if another file replaces it. Any number of MemPalaces
+ * of this machine may use it meanwhile: every write is one short SQLite transaction. Runs on the log's thread.
+ */
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { WriteAheadLog } from "../../memory/ledger/write/write-ahead-log.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { prepareSchema } from "./schema.ts";
+import { replicaId } from "./replica.ts";
+
+export type LogPaths = {
+  /** MemPalace's palace directory, which holds the file. */
+  palaceDir: string;
+  /** If this file is gone, the palace is gone. */
+  ledgerFile: string;
+};
+
+/** This thread waits at most this long for another process's commit. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+export class LogFile {
+  readonly #paths: LogPaths;
+  readonly file: string;
+  #database: LedgerDatabase | undefined;
+  #wal: WriteAheadLog | undefined;
+  #inode = 0n;
+  #replicaId: string | undefined;
+
+  constructor(paths: LogPaths) {
+    this.#paths = paths;
+    this.file = join(paths.palaceDir, "logstream.sqlite3");
+  }
+
+  replicaId(): string {
+    return (this.#replicaId ??= replicaId(this.#paths.palaceDir));
+  }
+
+  /** `onOpen` prepares what belongs to one connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, the file system's. */
+  open(onOpen: (database: LedgerDatabase) => void): LedgerDatabase {
+    const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
+    if (this.#database !== undefined && inode === this.#inode) return this.#database;
+    this.close();
+    if (!existsSync(this.#paths.ledgerFile))
+      throw new PalaceError(
+        "PALACE_GONE",
+        `the ledger ${this.#paths.ledgerFile} vanished while the broker was running; nothing was written`,
+        "put the folder back (it was moved or deleted), then run `palace restart`",
+      );
+    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+    // SQLite gives its log the same mode.
+    if (inode === undefined) closeSync(openSync(this.file, "a", 0o600));
+    const database = new Database(this.file, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      database.pragma("journal_mode = WAL");
+      // An acknowledged write must survive a power cut.
+      database.pragma("synchronous = FULL");
+      database.pragma("foreign_keys = OFF");
+      faultPoint("log.before-schema");
+      prepareSchema(database, () => this.replicaId());
+      faultPoint("log.after-schema");
+      onOpen(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.#database = database;
+    this.#wal = new WriteAheadLog(database, this.file, "the write-ahead log");
+    this.#inode = statSync(this.file, { bigint: true }).ino;
+    return database;
+  }
+
+  /**
+   * Does `commit` on the open file and returns its result, which may be acknowledged: if the write-ahead log vanished during
+   * the commit, it is saved first. Errors: those of `assertPresent` and of `commit`.
+   */
+  guard<T>(commit: () => T): T {
+    this.assertPresent();
+    const result = commit();
+    if (this.#isWalGone()) this.#wal?.save();
+    return result;
+  }
+
+  /**
+   * Saves what a deleted write-ahead log holds, and refuses to write into it; does nothing while the file is not open.
+   * Errors: PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
+   */
+  assertPresent(): void {
+    if (this.#isWalGone()) this.#wal?.assertPresent();
+  }
+
+  /** False where another file is in this one's place: the next use opens that one. */
+  #isWalGone(): boolean {
+    const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
+    return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
+  }
+
+  /** Changes if another process commits, or another file replaces this one. */
+  version(): string {
+    const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
+    if (this.#database === undefined || inode !== this.#inode) return `other ${inode ?? "none"}`;
+    return String(this.#database.pragma("data_version", { simple: true }));
+  }
+
+  /** Saves a deleted write-ahead log first: SQLite itself does so only if no other process has the file open. */
+  close(): void {
+    try {
+      if (this.#isWalGone()) this.#wal?.save();
+    } finally {
+      this.#database?.close();
+      this.#database = undefined;
+      this.#wal = undefined;
+      this.#replicaId = undefined;
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * MemPalace's files about other copies of the palace: `peers.json` beside the log, and the state that its running hubs
+ * publish.
+ */
+import { hash } from "node:crypto";
+import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive } from "../../base/alive.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
+
+/** Returns peers without their tokens. A malformed file names nobody, as in upstream. */
+export function readPeers(palaceDir: string): MeshPeer[] {
+  const content = readJson(join(palaceDir, "peers.json"));
+  const peers = isRecord(content) ? content["peers"] : undefined;
+  if (!Array.isArray(peers) || !peers.every((peer) => isRecord(peer) && typeof peer["url"] === "string" && peer["url"]))
+    return [];
+  return (peers as { name?: unknown; url: string }[]).map(({ name, url }) => ({
+    name: typeof name === "string" && name !== "" ? name : url,
+    url,
+  }));
+}
+
+/** `serversDir` is the folder in which every hub of this user publishes. Source: `server_registry.py` of 3.11.0. */
+export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
+  const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
+  const state = readJson(join(serversDir, folder, "mesh_state.json"));
+  if (!isRecord(state)) return { peers: {}, profiles: {}, writtenAt: null, isWriterAlive: false };
+  const { peers, profiles, written_at: writtenAt, pid } = state;
+  return {
+    peers: isRecord(peers) ? peers : {},
+    profiles: isRecord(profiles) ? profiles : {},
+    writtenAt: typeof writtenAt === "string" ? writtenAt : null,
+    isWriterAlive: typeof pid === "number" && pid > 0 && isAlive(pid),
+  };
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as unknown;
+  } catch {
+    return undefined;
+  }
+}

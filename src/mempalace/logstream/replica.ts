@@ -1,0 +1,59 @@
+/**
+ * The name of this copy of the palace, in `replica.json` beside the log: MemPalace's own file, made at the first use
+ * and never changed.
+ */
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
+
+/** Errors: STORE_CORRUPT, because events of a second name would be numbered from 1 again. */
+export function replicaId(palaceDir: string): string {
+  const file = join(palaceDir, "replica.json");
+  return read(file) ?? make(file);
+}
+
+function make(file: string): string {
+  const id = `rep_${randomBytes(16).toString("hex")}`;
+  const draft = `${file}.new`;
+  faultPoint("log.before-name");
+  writeFileAtomic(draft, `${JSON.stringify({ replica_id: id, minted_at_note: "palace-devbox" }, null, 2)}\n`);
+  faultPoint("log.before-link");
+  try {
+    // The first one wins: a MemPalace may create the file at the same moment.
+    linkSync(draft, file);
+  } catch (error) {
+    // A file system without links gets a plain rename.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return read(file) ?? id;
+}
+
+function read(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const id = idIn(text);
+  if (typeof id === "string" && REPLICA_ID.test(id)) return id;
+  throw new PalaceError("STORE_CORRUPT", `${file} holds no replica id`, "put it back from a backup, or delete it");
+}
+
+function idIn(text: string): unknown {
+  try {
+    const content = JSON.parse(text) as unknown;
+    return isRecord(content) ? content["replica_id"] : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Writes to the log: a group of calls in one SQLite transaction, each with its idempotency key in the same one, so that
+ * a repeated call after a crash finds its result. Runs on the log's thread.
+ */
+import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
+import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
+import { failed } from "../../memory/ledger/write/writer.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
+import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+/** Applies one write to the log; the events of its answer are called `event` or `task`. */
+export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
+
+/** Expired keys that one commit deletes. */
+const PRUNED_PER_COMMIT = 100;
+
+export class LogWriter {
+  readonly #database: LedgerDatabase;
+  readonly #file: string;
+  readonly #tx: LogstreamTx;
+  readonly #apply: ApplyToLog;
+  readonly #refusalOf: (error: unknown) => unknown;
+  readonly #keptMs: number;
+  readonly #statements;
+
+  constructor(options: {
+    database: LedgerDatabase;
+    file: string;
+    tx: LogstreamTx;
+    apply: ApplyToLog;
+    /** The answer for an error of `apply` that is a refusal; undefined for other errors. */
+    refusalOf: (error: unknown) => unknown;
+    /** Time that keys are kept, ms. */
+    keptMs: number;
+  }) {
+    const { database, file, tx, apply, refusalOf, keptMs } = options;
+    this.#database = database;
+    this.#file = file;
+    this.#tx = tx;
+    this.#apply = apply;
+    this.#refusalOf = refusalOf;
+    this.#keptMs = keptMs;
+    this.#statements = {
+      find: database.prepare<[string], { fingerprint: string; result: string }>(
+        "SELECT fingerprint, result FROM palace_devbox_writes WHERE key = ?",
+      ),
+      add: database.prepare(
+        `INSERT INTO palace_devbox_writes (key, fingerprint, at_ms, method, agent, door, uid, pid, result)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      prune: database.prepare(
+        `DELETE FROM palace_devbox_writes WHERE key IN (
+           SELECT key FROM palace_devbox_writes WHERE at_ms < ? ORDER BY at_ms LIMIT ?)`,
+      ),
+    };
+  }
+
+  /** Returns one outcome for each call, in order. All are on disk when this returns, or none is. Never throws. */
+  commit(calls: readonly WriteCall[]): WriteOutcome[] {
+    try {
+      faultPoint("log.before-begin");
+      const outcomes = this.#database
+        .transaction(() => {
+          const made = calls.map((call) => this.#applyOne(call));
+          this.#statements.prune.run(Date.now() - this.#keptMs, PRUNED_PER_COMMIT);
+          faultPoint("log.before-commit");
+          return made;
+        })
+        .immediate();
+      faultPoint("log.after-commit");
+      return outcomes;
+    } catch (error) {
+      const known = translateError(error, this.#file);
+      return calls.map(() => failed(known));
+    }
+  }
+
+  #applyOne(call: WriteCall): WriteOutcome {
+    const fingerprint = fingerprintOf(call);
+    const known = this.#statements.find.get(call.key);
+    if (known !== undefined) {
+      if (known.fingerprint === fingerprint)
+        return { outcome: { ok: true, value: this.#again(known.result) }, replayed: true };
+      return failed(
+        new PalaceError(
+          "PROTOCOL_KEY_REUSED",
+          `idempotency key ${call.key} was used for another call`,
+          "make a new key for each call",
+        ),
+      );
+    }
+    try {
+      // A savepoint: nothing of a call that fails halfway stays.
+      const value = this.#database.transaction(() => {
+        const answer = this.#apply(this.#tx, call);
+        faultPoint("log.after-apply");
+        this.#note(call, fingerprint, answer);
+        return answer;
+      })();
+      return { outcome: { ok: true, value }, replayed: false };
+    } catch (error) {
+      // A full disk has ended the whole transaction.
+      if (!this.#database.inTransaction || isStoreError(error)) throw error;
+      const refusal = this.#refusalOf(error);
+      if (refusal === undefined) return failed(error);
+      // A refused call was answered: a repetition must not be accepted, even if it would be valid by then.
+      this.#note(call, fingerprint, refusal);
+      return { outcome: { ok: true, value: refusal }, replayed: false };
+    }
+  }
+
+  #note(call: WriteCall, fingerprint: string, answer: unknown): void {
+    if (!call.isRepeatable) return;
+    const { agent, door, uid, pid } = call.peer;
+    const result = JSON.stringify(withEvents(answer, ({ id, artifact_ids }) => ({ id, artifact_ids })));
+    this.#statements.add.run(call.key, fingerprint, Date.now(), call.method, agent, door, uid, pid, result);
+    faultPoint("log.after-key");
+  }
+
+  #again(result: string): unknown {
+    return withEvents(JSON.parse(result), ({ id, artifact_ids }) => ({ ...this.#tx.event(id), artifact_ids }));
+  }
+}
+
+/** Replaces the events of an answer: events never change, so a key keeps their ids, and no body is stored twice. */
+function withEvents(answer: unknown, change: (event: Pick<StreamEvent, "id" | "artifact_ids">) => unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  const entries = Object.entries(answer).map(([key, value]) => [
+    key,
+    key === "event" || key === "task" ? change(value as StreamEvent) : value,
+  ]);
+  return Object.fromEntries(entries) as unknown;
+}
+
+function isStoreError(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === "string" && code.startsWith("SQLITE_");
+}

@@ -1,0 +1,320 @@
+/**
+ * Drains the outbox, the ledger's durable list for the public palace: reads it, sends batches through the driver,
+ * strikes off what was written. After a kill at any step something is sent again. Runs in the broker beside everything
+ * else, and no call waits for it. Imported by broker/palace/palace.ts.
+ */
+import { faultPoint } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
+import { PalaceError } from "../base/errors.ts";
+import type { StatusReport } from "../protocol/spec.ts";
+
+/** After a pause the first record waits this long for others, since a batch costs little more than one record. */
+const GATHER_MS = 25;
+/** The list is also checked this often without a wake-up: vectors are computed in the background. */
+const IDLE_MS = 5_000;
+/**
+ * After a failure it waits this long at least, then twice as long each time, up to the maximum; half of it is random.
+ */
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 30_000;
+/** Records that the palace refuses for good. More of them mean that the palace is at fault, not the records. */
+const REFUSED_MAX = 256;
+/** Time that `stop` waits for the running batch. */
+const STOP_TIMEOUT_MS = 2_000;
+
+/** An idle palace is probed this often: is it still there, and still the same? */
+const PROBE_MS = 30_000;
+
+export type OutboxStatus = StatusReport["driver"];
+
+/** The outbox's clock; tests use a fast one. */
+export type OutboxClock = {
+  now(): number;
+  /** Ends early, without an error, when the signal is given. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** 0…1 */
+  random(): number;
+};
+
+export type OutboxOptions = {
+  source: OutboxSource;
+  driver: PalaceDriver;
+  log: Log;
+  clock?: OutboxClock;
+  /**
+   * The reason why the palace must not be touched now; asked before anything is opened or sent. Call `wake` when that
+   * changes.
+   */
+  lockedBy?: () => PalaceError | undefined;
+  /** Called when the state or its detail changes. Contract: does not throw. */
+  onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
+};
+
+export type Outbox = {
+  /** Something was committed. Cheap; call it after each commit. */
+  wake(): void;
+  /**
+   * Resolves when the running batch is written and struck off. The outbox sends nothing until the returned function is
+   * called.
+   */
+  hold(): Promise<() => void>;
+  status(): OutboxStatus;
+  /** Finishes or abandons the batch under way and closes the driver. Bounded by `timeoutMs`; idempotent. */
+  stop(timeoutMs?: number): Promise<void>;
+};
+
+/** Errors: none reach the caller; they are in `status` and in the log, and the pump tries again. */
+export function startOutbox(options: OutboxOptions): Outbox {
+  const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
+  const running = pump.run();
+  let stopping: Promise<void> | undefined;
+  return {
+    wake: () => pump.wake(),
+    hold: () => pump.hold(),
+    status: () => pump.status(),
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => (stopping ??= pump.stop(running, timeoutMs)),
+  };
+}
+
+const WALL_CLOCK: OutboxClock = {
+  now: Date.now,
+  random: Math.random,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done);
+    }),
+};
+
+class Pump {
+  readonly #deps: Required<OutboxOptions>;
+  /**
+   * Id → change and reason of records that this palace refuses. They are skipped but never struck off: they stay in the
+   * lag, and are tried again when the drawer changes, when the target changes, and after a restart.
+   */
+  readonly #refused = new Map<string, { seq: number; reason: string }>();
+  readonly #stopping = new AbortController();
+  /** Ends the wait under way. */
+  #alarm = new AbortController();
+  #state: "synced" | "syncing" | "waiting" | "unreachable" = "syncing";
+  #detail = "opening the palace";
+  #failures = 0;
+  #target: string | undefined;
+  /** The last time the palace answered; undefined: it has to be opened. */
+  #openedAtMs: number | undefined;
+  #woken = false;
+  #abandoned = false;
+  /** Callers that hold the outbox, and the running batch. */
+  #holders = 0;
+  #sending: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: Required<OutboxOptions>) {
+    this.#deps = deps;
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#alarm.abort();
+  }
+
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    await this.#sending.catch(() => {});
+    return () => {
+      this.#holders -= 1;
+      this.wake();
+    };
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const lock = this.#deps.lockedBy();
+        if (lock !== undefined) {
+          await this.#leaveAlone(lock);
+          continue;
+        }
+        await this.#open();
+        this.#woken = false;
+        while (await (this.#sending = this.#sendNext())) this.#failures = 0;
+        this.#failures = 0;
+        this.#rest();
+        await this.#sleep(IDLE_MS);
+        if (this.#woken) await this.#deps.clock.sleep(GATHER_MS, this.#stopping.signal);
+      } catch (error) {
+        if (this.#stopped) return;
+        await this.#fail(error);
+      }
+    }
+  }
+
+  async stop(running: Promise<void>, timeoutMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#alarm.abort();
+    const timeout = new AbortController();
+    await Promise.race([running, this.#deps.clock.sleep(timeoutMs, timeout.signal)]);
+    timeout.abort();
+    this.#abandoned = true;
+    await this.#deps.driver.close();
+  }
+
+  status(): OutboxStatus {
+    const { source, driver, clock } = this.#deps;
+    const { entries, oldestAtMs, awaitingVector } = source.lag();
+    const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
+    // A commit without a wake-up yet.
+    const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
+    return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
+  }
+
+  get #stopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #open(): Promise<void> {
+    const { driver, source, clock } = this.#deps;
+    if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
+    await driver.open();
+    this.#openedAtMs = clock.now();
+    // Only after opening does a driver know that its palace is another one than last time.
+    if (driver.target === this.#target || this.#stopped) return;
+    await source.retarget(driver.target);
+    this.#target = driver.target;
+    this.#refused.clear();
+  }
+
+  /** Waits while another process writes the palace. Its changes are checked when the palace is opened again. */
+  async #leaveAlone(lock: PalaceError): Promise<void> {
+    this.#openedAtMs = undefined;
+    this.#enter("waiting", lock.message);
+    this.#woken = false;
+    await this.#sleep(IDLE_MS);
+  }
+
+  /** Sends one batch. False when there is nothing left to send. */
+  async #sendNext(): Promise<boolean> {
+    const { source, driver, clock } = this.#deps;
+    if (this.#stopped || this.#holders > 0) return false;
+    if (this.#deps.lockedBy() !== undefined) {
+      // Changes to the palace meanwhile are checked when it is opened again.
+      this.#openedAtMs = undefined;
+      return false;
+    }
+    const batch = this.#nextBatch(source.peek(driver.recordsMax + this.#refused.size));
+    if (batch.length === 0) return false;
+    this.#enter("syncing", "");
+    faultPoint("outbox.before-send");
+    const arrived = await this.#send(batch);
+    faultPoint("outbox.after-send");
+    if (this.#abandoned) return false;
+    this.#openedAtMs = clock.now();
+    if (arrived.length > 0) await source.done(arrived.map(({ id, seq }) => ({ id, seq })));
+    faultPoint("outbox.after-done");
+    return true;
+  }
+
+  /** The next entries that form one call to the driver: all writes or all removals, each id once. */
+  #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
+    const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
+    for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
+    if (this.#refused.size >= REFUSED_MAX)
+      throw new PalaceError("CONFIG_BAD_VALUE", `the palace refuses every record: ${this.#firstRefusal()}`, "");
+    const batch = new Map<string, OutboxEntry>();
+    let removes: boolean | undefined;
+    for (const entry of entries) {
+      if (this.#refused.has(entry.id)) continue;
+      removes ??= entry.record === null;
+      const fits = (entry.record === null) === removes && !batch.has(entry.id);
+      if (!fits || batch.size === this.#deps.driver.recordsMax) break;
+      batch.set(entry.id, entry);
+    }
+    return [...batch.values()];
+  }
+
+  /**
+   * Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone, so that
+   * one bad record costs a few requests and delays nothing. Errors: the driver's, except those that concern one record.
+   */
+  async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
+    const { driver } = this.#deps;
+    const records = batch.flatMap(({ record }) => record ?? []);
+    try {
+      if (records.length > 0) await driver.upsert(records);
+      else await driver.remove(batch.map(({ id }) => id));
+      return [...batch];
+    } catch (error) {
+      if (!(error instanceof PalaceError) || error.code !== "CONFIG_BAD_VALUE") throw error;
+      const [only] = batch;
+      if (only !== undefined && batch.length === 1) {
+        this.#refuse(only, error);
+        return [];
+      }
+      const half = Math.ceil(batch.length / 2);
+      return [...(await this.#send(batch.slice(0, half))), ...(await this.#send(batch.slice(half)))];
+    }
+  }
+
+  #refuse({ id, seq }: OutboxEntry, error: PalaceError): void {
+    this.#refused.set(id, { seq, reason: error.message });
+    this.#deps.log.error("outbox.refused", { id, code: error.code, message: error.message });
+  }
+
+  #firstRefusal(): string {
+    for (const [id, { reason }] of this.#refused) return `${id}: ${reason}`;
+    return "";
+  }
+
+  /** Sets the state after everything that can be sent was sent. */
+  #rest(): void {
+    if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
+    const { awaitingVector } = this.#deps.source.lag();
+    if (this.#refused.size > 0)
+      this.#enter("waiting", `the palace refuses ${this.#refused.size} drawers, first ${this.#firstRefusal()}`);
+    else if (awaitingVector > 0)
+      this.#enter(
+        "waiting",
+        awaitingVector === 1 ? "1 drawer waits for its vector" : `${awaitingVector} drawers wait for their vectors`,
+      );
+    else this.#enter("synced", "");
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const { clock, log } = this.#deps;
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof PalaceError ? error.code : "";
+    this.#failures += 1;
+    this.#openedAtMs = undefined;
+    const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
+    const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
+    // A palace of another model stays one: it is reported once and probed from time to time.
+    const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
+    this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
+    if (!isForeign || this.#failures === 1)
+      (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
+    // A wake-up shortens the wait, but a busy broker must not hammer at a palace that fails.
+    this.#woken = false;
+    await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
+    await this.#sleep(retryMs - RETRY_MIN_MS);
+  }
+
+  /** Ends with the time, a wake-up or `stop`. */
+  async #sleep(ms: number): Promise<void> {
+    this.#alarm = new AbortController();
+    if (this.#woken || this.#stopped || ms <= 0) return;
+    await this.#deps.clock.sleep(ms, this.#alarm.signal);
+  }
+
+  #enter(state: "synced" | "syncing" | "waiting" | "unreachable", detail: string): void {
+    if (state === this.#state && detail === this.#detail) return;
+    this.#state = state;
+    this.#detail = detail;
+    this.#deps.onState({ state, detail });
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Runs a real Chroma server over a folder of ours, for the time of an export: the one of the npm package, where its
+ * binding loads, else a `chroma` command, which MemPalace's own Python environment has. It listens on loopback only, on
+ * a port that the kernel chooses; its output is verified after it has ended.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { threadFile } from "../../base/thread.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const READY_MAX_MS = 60_000;
+const POLL_MS = 50;
+const END_MAX_MS = 10_000;
+const STDERR_MAX = 400;
+
+export type ChromaServer = { url: string; stop(): Promise<void> };
+
+/** `command`: an executable that takes Chroma's `run`; undefined: whichever works. Errors: STORE_UNAVAILABLE. */
+export async function startChromaServer(folder: string, command: string | undefined): Promise<ChromaServer> {
+  const failures: string[] = [];
+  for (const argv of command === undefined ? candidates() : [[command]]) {
+    const started = await tryStart(folder, argv);
+    if (typeof started !== "string") return started;
+    failures.push(`${argv.at(-1) ?? ""}: ${started}`);
+  }
+  throw new PalaceError(
+    "STORE_UNAVAILABLE",
+    `no Chroma can be run here (${failures.join("; ")})`,
+    "name one with --chroma FILE (MemPalace's Python environment has bin/chroma), or write it without: --without-chroma",
+  );
+}
+
+function candidates(): string[][] {
+  const cli = join(dirname(createRequire(import.meta.url).resolve("chromadb")), "..", "cli.mjs");
+  return [[process.execPath, cli], ["chroma"]];
+}
+
+/** The server, or why it did not come up. */
+async function tryStart(folder: string, argv: readonly string[]): Promise<ChromaServer | string> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const guard = fileURLToPath(threadFile(import.meta.url, "chroma-guard"));
+  const args = [...argv, "run", "--path", folder, "--host", "127.0.0.1", "--port", String(port)];
+  const child = spawn(process.execPath, [guard, ...args], { stdio: ["pipe", "ignore", "pipe"], cwd: dirname(folder) });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_MAX)));
+  child.stdin.on("error", () => {});
+  const ended = once(child, "exit").catch(() => []);
+  const stop = async (): Promise<void> => {
+    child.stdin.end();
+    if ((await Promise.race([ended, sleep(END_MAX_MS)])) === undefined) child.kill("SIGKILL");
+    await ended;
+  };
+  for (const deadline = performance.now() + READY_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      return reasonIn(said) ?? `it ended with ${child.exitCode}`;
+    const answer = await fetch(`${url}/api/v2/heartbeat`, { signal: AbortSignal.timeout(2_000) }).catch(
+      () => undefined,
+    );
+    if (answer?.ok === true) return { url, stop };
+  }
+  await stop();
+  return `it did not answer within ${READY_MAX_MS / 1000} s`;
+}
+
+/** Finds the reason in Node's crash message, which ends with Node's version; the reason is before that. */
+function reasonIn(said: string): string | undefined {
+  const lines = said
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !/^Node\.js v/.test(line));
+  return lines.find((line) => /\b\w*Error\b/.test(line)) ?? lines.at(-1);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,39 @@
+/**
+ * Copies agents' events and artifacts for an export: logstream.sqlite3 at one moment, while others go on writing. The
+ * copy of the palace gets a name of its own at its first use; events keep the name of the palace they were appended to.
+ */
+import { chmodSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { PalaceError } from "../../base/errors.ts";
+
+const NAME = "logstream.sqlite3";
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** Returns how many events it holds; creates no log where there is none. Errors: STORE_CORRUPT, SQLite's. */
+export async function copyEvents(palaceDir: string, folder: string): Promise<number> {
+  if (!existsSync(join(palaceDir, NAME))) return 0;
+  const file = join(folder, NAME);
+  const source = new Database(join(palaceDir, NAME), { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    await source.backup(file);
+  } finally {
+    source.close();
+  }
+  chmodSync(file, 0o600);
+  const copy = new Database(file);
+  try {
+    copy.pragma("synchronous = FULL");
+    if (copy.pragma("quick_check", { simple: true }) !== "ok")
+      throw new PalaceError(
+        "STORE_CORRUPT",
+        `${join(palaceDir, NAME)} is damaged`,
+        "put a backup in its place, and repeat it",
+      );
+    // Our own table of keys: a repeated call goes to this palace, not to the copy.
+    copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
+    return copy.prepare<[], number>("SELECT count(*) FROM events").pluck().get() ?? 0;
+  } finally {
+    copy.close();
+  }
+}

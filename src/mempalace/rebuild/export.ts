@@ -1,0 +1,288 @@
+/**
+ * Writes a new palace for MemPalace into a folder of its own, through a real Chroma: all drawers with their metadata
+ * and vectors, the other collections, and the graph's files. It is built aside, verified by count and hash once Chroma
+ * has ended, and renamed into place: the folder exists whole or not at all. Runs on a thread (rebuild-thread.ts).
+ */
+import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { faultPoint } from "../../base/fault.ts";
+import { makeFolder, syncPath } from "../../base/folders.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { createChromaDriver } from "../driver/chroma.ts";
+import { createFilesDriver } from "../driver/files.ts";
+import { PalaceWriter } from "../driver/files/palace-writer.ts";
+import { type ChromaServer, startChromaServer } from "./chroma-server.ts";
+import { ContentHash } from "./content-hash.ts";
+import { copyEvents } from "./event-log.ts";
+import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
+import { readOtherCollections } from "./others.ts";
+import { Snapshot } from "./snapshot.ts";
+import type { Steps } from "../../base/steps.ts";
+import { verifyCollection } from "./verify.ts";
+
+const BATCH_ROWS = 100;
+
+export type ExportInput = {
+  ledgerFile: string;
+  /** The public palace in use, for the collections that the ledger does not hold. */
+  palaceDir: string;
+  /** Name of the drawers' collection. */
+  collection: string;
+  /** The memory's own home, where no export may be placed. */
+  home: string;
+  /** Identifies this memory: it tells the draft of a killed export from other folders. */
+  tag: string;
+  dir: string;
+  /** A `chroma` executable; undefined: whichever works; null: write the files without Chroma. */
+  chroma: string | undefined | null;
+  /**
+   * Row of the newest drawer at the request: those up to it must be exported, later ones only if they have a vector.
+   */
+  lastRow: number;
+  /** Leave out drawers that have no vector yet. */
+  partial: boolean;
+};
+
+export type ExportReport = {
+  dir: string;
+  drawers: number;
+  /** Drawers without a vector, which are not exported. */
+  leftOut: number;
+  /** Drawers filed after the request that had no vector yet. */
+  later: number;
+  hash: string;
+  others: { name: string; rows: number; unreadable: number }[];
+  graph: GraphCounts;
+  /** Agents' events, with their artifacts. */
+  events: number;
+  writer: "chroma" | "files";
+  /** The reason why it was not written by a Chroma, where one was wanted and none was named. */
+  withoutChroma?: string;
+};
+
+/** Errors: CONFIG_USAGE for the folder, STORE_UNAVAILABLE, STORE_CORRUPT, BROKER_CANCELLED. Leaves nothing behind then. */
+export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
+  const dir = resolve(input.dir);
+  assertUsable({ ...input, dir });
+  const draft = `${dir}.export-${input.tag}`;
+  // Removes the draft of a killed export; only one export runs at a time.
+  rmSync(draft, { recursive: true, force: true });
+  makeDraft(draft);
+  const snapshot = new Snapshot(input.ledgerFile, input.lastRow);
+  try {
+    assertExportable(snapshot, input.partial);
+    const { collections, why } = readOtherCollections(input.palaceDir, input.collection);
+    const total = snapshot.embedded + collections.reduce((sum, { records }) => sum + records.size, 0);
+    faultPoint("export.before-server");
+    await steps.step("starting Chroma", 0, total);
+    const written = await writeCollections({ input, draft, snapshot, collections, total, steps });
+    faultPoint("export.before-verify");
+    await verifyAll({ input, draft, snapshot, written, total, steps });
+    const graph = writeGraphFiles(snapshot, draft);
+    const events = await copyEvents(input.palaceDir, draft);
+    const names = [input.collection, ...written.others.map(({ name }) => name)];
+    if (snapshot.model === MODEL_NAME) writeModelName(draft, names);
+    await steps.step("putting it in place", total, total);
+    syncFolder(draft);
+    faultPoint("export.before-rename");
+    // rename(2) also replaces an empty folder, and refuses any other.
+    renameSync(draft, dir);
+    syncFolder(dirname(dir));
+    faultPoint("export.after-rename");
+    const { rows: drawers, hex: hash } = written.drawers;
+    const leftOut = snapshot.missing;
+    return {
+      ...{ dir, drawers, leftOut, later: snapshot.drawers - snapshot.embedded - leftOut, hash, graph, events },
+      others: [
+        ...collections.map(({ name, records, unreadable }) => ({ name, rows: records.size, unreadable })),
+        ...(why === undefined ? [] : [{ name: `not read: ${why}`, rows: 0, unreadable: 0 }]),
+      ],
+      writer: written.writer,
+      ...(written.withoutChroma !== undefined && { withoutChroma: written.withoutChroma }),
+    };
+  } finally {
+    snapshot.close();
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Errors: STORE_UNAVAILABLE, where drawers have no vector and the caller did not agree to leave them out. */
+function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
+  if (drawers > 0 && embedded === 0)
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `none of the ${drawers} drawers has a vector yet, and a palace of MemPalace holds none without: there is nothing to export`,
+      "run `palace doctor` to see what the model waits for",
+    );
+  if (missing > 0 && !partial)
+    throw new PalaceError(
+      "STORE_UNAVAILABLE",
+      `${missing} of ${drawers} drawers have no vector yet, and a palace of MemPalace holds none without`,
+      "run `palace doctor` to see what the model waits for, or leave them out: --partial",
+    );
+}
+
+type Collections = ReturnType<typeof readOtherCollections>["collections"];
+type Work = { input: ExportInput; draft: string; snapshot: Snapshot; total: number; steps: Steps };
+type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
+  drawers: ContentHash;
+  others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
+};
+
+/** Writes every collection that has rows, and the drawers' in any case. The server has ended when it resolves. */
+async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
+  const { input, draft, snapshot, collections, total, steps } = work;
+  const { server, why } = await chromaFor(draft, input.chroma);
+  try {
+    const open = (name: string): PalaceDriver => openDriver(draft, server, name);
+    const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
+      steps.step("writing drawers", rows, total),
+    );
+    // A palace of no rows is a palace too; a server has created it by now.
+    if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
+    let from = drawers.rows;
+    const others: Written["others"] = [];
+    for (const { name, records } of collections) {
+      if (records.size === 0) continue;
+      const hash = await fill(open(name), [[...records.values()]], (rows) =>
+        steps.step(`writing ${name}`, from + rows, total),
+      );
+      others.push({ name, hash, records });
+      from += hash.rows;
+    }
+    return {
+      drawers,
+      others,
+      writer: server === undefined ? "files" : "chroma",
+      ...(why !== undefined && { withoutChroma: why }),
+    };
+  } finally {
+    await server?.stop();
+  }
+}
+
+/** Errors: STORE_CORRUPT, where a collection does not hold what was handed over. */
+async function verifyAll({
+  input,
+  draft,
+  snapshot,
+  written,
+  total,
+  steps,
+}: Work & { written: Written }): Promise<void> {
+  const { drawers, others } = written;
+  const expected = { rows: drawers.rows, hash: drawers.hex, record: (id: string) => snapshot.record(id) };
+  await verifyCollection(draft, input.collection, expected, (rows) => steps.step("verifying", rows, total));
+  for (const { name, hash, records } of others) {
+    const same = { rows: hash.rows, hash: hash.hex, record: (id: string) => records.get(id) };
+    await verifyCollection(draft, name, same, () => steps.step(`verifying ${name}`, total, total));
+  }
+}
+
+/**
+ * Chooses the server that writes. Where any would do and none works (the npm package's needs a newer C library than
+ * some systems have), the files are written without one. Errors: STORE_UNAVAILABLE, where the named one does not work.
+ */
+async function chromaFor(
+  draft: string,
+  chroma: string | undefined | null,
+): Promise<{ server: ChromaServer | undefined; why?: string }> {
+  if (chroma === null) return { server: undefined };
+  try {
+    return { server: await startChromaServer(draft, chroma) };
+  } catch (error) {
+    if (chroma !== undefined || !(error instanceof PalaceError)) throw error;
+    // A server that started and did not answer may have begun a palace of its own.
+    rmSync(draft, { recursive: true, force: true });
+    makeDraft(draft);
+    return { server: undefined, why: error.message };
+  }
+}
+
+function createEmpty(folder: string, collection: string): void {
+  const writer = new PalaceWriter(folder, collection);
+  try {
+    writer.create();
+  } finally {
+    writer.close();
+  }
+}
+
+/** 3.11 records the model with each collection, and warns if it has to guess. An unknown model is not claimed. */
+function writeModelName(folder: string, collections: readonly string[]): void {
+  const identity = { model_name: "minilm", dimension: 0 };
+  const content = Object.fromEntries(collections.map((name) => [name, identity]));
+  writeFileAtomic(join(folder, "mempalace_embedder.json"), JSON.stringify(content, null, 2));
+}
+
+function openDriver(draft: string, server: ChromaServer | undefined, collection: string): PalaceDriver {
+  if (server === undefined) return createFilesDriver({ palaceDir: draft, log: SILENT_LOG, collection });
+  const { url } = server;
+  const chroma = { url, token: undefined, tenant: "default_tenant", database: "default_database" };
+  return createChromaDriver({ chroma, log: SILENT_LOG, collection });
+}
+
+/** The hash of what was handed over. The driver is closed afterwards. */
+async function fill(
+  driver: PalaceDriver,
+  pages: Iterable<PalaceRecord[]>,
+  step: (rows: number) => Promise<void>,
+): Promise<ContentHash> {
+  const hash = new ContentHash();
+  try {
+    await driver.open();
+    for (const page of pages)
+      for (let from = 0; from < page.length; from += BATCH_ROWS) {
+        const batch = page.slice(from, from + BATCH_ROWS);
+        await driver.upsert(batch);
+        for (const record of batch) hash.add(record);
+        faultPoint("export.after-page");
+        await step(hash.rows);
+      }
+    return hash;
+  } finally {
+    await driver.close();
+  }
+}
+
+function assertUsable({ dir, home, palaceDir }: ExportInput): void {
+  const refuse = (why: string): PalaceError =>
+    new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
+  if (dir.includes("\0")) throw refuse("is no path");
+  for (const own of [home, palaceDir]) {
+    const within = relative(realOf(own), realOf(dir));
+    if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))
+      throw refuse(`lies in this memory's own ${own}`);
+  }
+  const there = lstatSync(dir, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  // A rename over a symbolic link is refused, wherever it points.
+  if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
+  if (readdirSync(dir).length > 0) throw refuse("is not empty");
+}
+
+/** Resolves symbolic links as far as the path exists. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
+}
+
+/** Errors: the file system's. */
+function makeDraft(path: string): void {
+  makeFolder(dirname(path), 0o700);
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/** Makes the folder's files and their names survive a power cut. */
+function syncFolder(folder: string): void {
+  for (const entry of [...readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile()), undefined]) {
+    syncPath(entry === undefined ? folder : join(folder, entry.name));
+  }
+}

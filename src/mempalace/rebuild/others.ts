@@ -1,0 +1,52 @@
+/**
+ * Reads collections of a palace that are not made from the ledger (closets, leftovers of older versions) from the
+ * palace's files, so that a rebuilt palace does not lose them. Rows without a readable vector are counted and left out.
+ */
+import type { PalaceRecord } from "../../memory/port/public-palace.ts";
+import { openChroma, readCollections } from "../format/chroma-file.ts";
+import { PalaceVectors, readRows } from "../format/palace-file.ts";
+
+const PAGE_ROWS = 200;
+const BUSY_TIMEOUT_MS = 5_000;
+/** Left behind by a crash of upstream's repair. */
+const TEMPORARY = "__repair_tmp";
+
+export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
+
+/** Reads the other collections. Empty without a palace that can be read: then only the file itself can be kept. */
+export function readOtherCollections(
+  palaceDir: string,
+  drawers: string,
+): { collections: OtherCollection[]; why: string | undefined } {
+  try {
+    const database = openChroma(palaceDir, BUSY_TIMEOUT_MS);
+    if (database === undefined) return { collections: [], why: undefined };
+    try {
+      const collections = readCollections(database)
+        .filter(({ name }) => name !== drawers && !name.endsWith(TEMPORARY))
+        .map((collection) => {
+          const vectors = new PalaceVectors(database, palaceDir, collection);
+          const other: OtherCollection = { name: collection.name, records: new Map(), unreadable: 0 };
+          try {
+            for (let after = 0; ;) {
+              const page = readRows(database, collection, after, PAGE_ROWS);
+              if (page.length === 0) return other;
+              after = page.at(-1)?.row ?? after;
+              for (const { id, text, metadata } of page) {
+                const vector = vectors.vector(id);
+                if (vector === undefined) other.unreadable += 1;
+                else other.records.set(id, { id, text, metadata, vector });
+              }
+            }
+          } finally {
+            vectors.close();
+          }
+        });
+      return { collections, why: undefined };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return { collections: [], why: (error as Error).message };
+  }
+}

@@ -1,0 +1,36 @@
+/** Thread on which a palace is exported, rebuilt or verified; started for one such job and ended with it. */
+import { workerData } from "node:worker_threads";
+import { armFault } from "../../base/fault.ts";
+import { serveThread } from "../../base/thread.ts";
+import type { PalaceHealthReport } from "../../protocol/spec.ts";
+import { type ExportInput, exportPalace, type ExportReport } from "./export.ts";
+import { type HealthInput, lookThrough } from "./health.ts";
+import { probePalace } from "./migrate.ts";
+import { type RepairInput, repairPalace, type RepairReport } from "./repair.ts";
+import { type Progress, Steps } from "../../base/steps.ts";
+
+export type RebuildThreadData = { fault: string | undefined };
+
+export type RebuildMethods = {
+  exportPalace(input: ExportInput): Promise<ExportReport>;
+  repairPalace(input: RepairInput): Promise<RepairReport>;
+  /** The reason why the palace is not usable as it is. */
+  probePalace(palaceDir: string): string | null;
+  lookThrough(input: HealthInput): PalaceHealthReport;
+  progress(): Progress;
+  cancel(): void;
+};
+
+armFault((workerData as RebuildThreadData).fault);
+
+await serveThread<RebuildMethods>(() => {
+  const steps = new Steps();
+  return {
+    exportPalace: (input) => exportPalace(input, steps),
+    repairPalace: (input) => repairPalace(input, steps),
+    probePalace: (palaceDir) => probePalace(palaceDir) ?? null,
+    lookThrough,
+    progress: () => steps.progress,
+    cancel: () => steps.cancel(),
+  };
+});

@@ -1,0 +1,98 @@
+/**
+ * The ledger at one moment, while others go on writing: one read transaction, so that a palace is built and verified
+ * from the same state. Read page by page on a thread; the ledger's log grows while it is open.
+ */
+import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
+import { bodySql, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
+import type { Metadata } from "../../memory/port/drawer.ts";
+import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
+import type { PalaceRecord } from "../../memory/port/public-palace.ts";
+
+const PAGE_ROWS = 200;
+
+type Row = { row: number; id: string; text: string; metadata: string; vector: Buffer | null };
+export type GraphKind = keyof typeof GRAPH_TABLES;
+
+export class Snapshot {
+  readonly #database: LedgerDatabase;
+  readonly drawers: number;
+  /** Drawers with a vector; the others cannot be in a palace. */
+  readonly embedded: number;
+  /** Name of the model of their vectors. */
+  readonly model: string | undefined;
+
+  /** Drawers up to `lastRow` without a vector. Later ones may still wait for theirs. */
+  readonly missing: number;
+
+  /** Errors: those of openForReading. */
+  constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
+    this.#database = openForReading(ledgerFile);
+    this.#database.exec("BEGIN");
+    this.drawers = this.#count("drawer");
+    const model = this.#database.prepare<[], string>("SELECT value FROM meta WHERE key = 'model'").pluck();
+    this.model = model.get();
+    this.missing =
+      this.#database
+        .prepare<[number], number>(
+          "SELECT count(*) FROM drawer d WHERE d.row <= ? AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row)",
+        )
+        .pluck()
+        .get(lastRow) ?? 0;
+    this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
+  }
+
+  /** The records that a palace must hold, in row order. */
+  *pages(): Generator<PalaceRecord[]> {
+    const next = this.#database.prepare<[number, number], Row>(
+      `SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row
+         WHERE d.row > ? ORDER BY d.row LIMIT ?`,
+    );
+    for (let after = 0; ;) {
+      const page = next.all(after, PAGE_ROWS);
+      if (page.length === 0) return;
+      after = page.at(-1)?.row ?? after;
+      yield page.flatMap((row) => toRecord(row) ?? []);
+    }
+  }
+
+  record(id: string): PalaceRecord | undefined {
+    const row = this.#database
+      .prepare<[string], Row>(
+        "SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?",
+      )
+      .get(id);
+    return row && toRecord(row);
+  }
+
+  /** Each row as its id and the columns that upstream's file has (GRAPH_TABLES). */
+  graphRows(kind: GraphKind): { id: string; body: unknown[] }[] {
+    return this.#database
+      .prepare<[], { id: string; body: string }>(
+        `SELECT id, ${bodySql(kind)} AS body FROM ${GRAPH_TABLES[kind].table} ORDER BY row`,
+      )
+      .all()
+      .map(({ id, body }) => ({ id, body: JSON.parse(body) as unknown[] }));
+  }
+
+  links(kind: LinkKind): LinkRecord[] {
+    return this.#database
+      .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
+      .pluck()
+      .all(kind)
+      .map((record) => JSON.parse(record) as LinkRecord);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #count(from: string): number {
+    return this.#database.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck().get() ?? 0;
+  }
+}
+
+function toRecord({ id, text, metadata, vector }: Row): PalaceRecord | undefined {
+  if (vector === null) return undefined;
+  const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
+  return { id, text, metadata: JSON.parse(metadata) as Metadata, vector: floats };
+}

@@ -1,0 +1,160 @@
+/**
+ * Swaps a rebuilt palace into the place of the one in use, by one rename: at every moment there is a whole palace at
+ * that path, the old or the new. The old one is kept in a folder of its own, which MemPalace opens like any palace.
+ * Only Chroma's files move; the folder's other files (ledger, graph) stay. `tidy` cleans up after a kill.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { faultPoint } from "../../base/fault.ts";
+import { syncPath } from "../../base/folders.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";
+
+const KEPT = "before-";
+const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const BUSY_TIMEOUT_MS = 5_000;
+const SIDECARS = ["-journal", "-wal", "-shm"];
+
+/** Inside the palace's folder: another folder may lie on another file system, across which rename fails. */
+export function draftFolder(palaceDir: string, tag: string): string {
+  return join(palaceDir, `.rebuild-${tag}`);
+}
+
+/** Removes what a killed run has left: its draft, and its half-kept old palace. */
+export function tidy(palaceDir: string, tag: string): void {
+  rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
+  const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
+  if (current === undefined) return;
+  for (const name of keptFolders(palaceDir)) {
+    const folder = join(palaceDir, name);
+    // A kill between keeping and renaming left the palace in use: this folder is a second name of it.
+    if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
+      rmSync(folder, { recursive: true, force: true });
+  }
+  const newest = keptFolders(palaceDir).at(-1);
+  if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
+}
+
+/**
+ * Puts the draft in the palace's place. Returns the folder of the old one, if there was one. Errors: STORE_UNAVAILABLE.
+ */
+export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
+  const file = chromaFile(palaceDir);
+  syncPath(chromaFile(draft));
+  let kept: string | undefined;
+  const isWorthKeeping = !isEmpty(palaceDir);
+  if (existsSync(file)) {
+    // The new file gets the old file's permissions.
+    chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
+    const sidecars = quiesce(file);
+    const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
+    kept = join(palaceDir, `${KEPT}${why}-${stamp}`);
+    mkdirSync(kept, { mode: 0o700 });
+    for (const suffix of sidecars) renameSync(`${file}${suffix}`, `${chromaFile(kept)}${suffix}`);
+    keep(file, chromaFile(kept));
+    syncPath(kept);
+    syncPath(palaceDir);
+    faultPoint("repair.after-keep");
+  }
+  renameSync(chromaFile(draft), file);
+  syncPath(palaceDir);
+  faultPoint("repair.after-swap");
+  if (kept !== undefined) moveSegments(palaceDir, kept);
+  faultPoint("repair.after-segments");
+  rmSync(draft, { recursive: true, force: true });
+  if (kept === undefined || isWorthKeeping) return kept;
+  rmSync(kept, { recursive: true, force: true });
+  return undefined;
+}
+
+/** True for a palace with no rows, no index and nothing in its queue; an unreadable one counts as not empty. */
+function isEmpty(palaceDir: string): boolean {
+  try {
+    if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
+    const count = (database: ChromaDatabase): number | undefined =>
+      database
+        .prepare<[], number>("SELECT (SELECT count(*) FROM embeddings) + (SELECT count(*) FROM embeddings_queue)")
+        .pluck()
+        .get();
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, count) === 0;
+  } catch {
+    return false;
+  }
+}
+
+function keptFolders(palaceDir: string): string[] {
+  if (!existsSync(palaceDir)) return [];
+  return readdirSync(palaceDir)
+    .filter((name) => name.startsWith(KEPT) && existsSync(chromaFile(join(palaceDir, name))))
+    .sort((a, b) => mtime(join(palaceDir, a)) - mtime(join(palaceDir, b)));
+}
+
+function mtime(folder: string): number {
+  return statSync(folder).mtimeMs;
+}
+
+/** Index folders that the palace does not name belong to the old palace and move there. */
+function moveSegments(palaceDir: string, kept: string): void {
+  const own = new Set(segmentsOf(palaceDir));
+  // An unreadable palace names none, and all may be its own.
+  if (own.size === 0) return;
+  for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
+    if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
+      renameSync(join(palaceDir, entry.name), join(kept, entry.name));
+}
+
+function segmentsOf(palaceDir: string): string[] {
+  try {
+    return readChroma(palaceDir, BUSY_TIMEOUT_MS, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Moves everything of the old palace into its one file: a log beside it would be taken for the new one's. Returns what
+ * must move along with a file that cannot be opened any more. Errors: STORE_UNAVAILABLE while another process uses it.
+ */
+function quiesce(file: string): string[] {
+  try {
+    const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      // The transaction also rolls back what a crashed process left.
+      database.exec("BEGIN IMMEDIATE; ROLLBACK");
+      database.pragma("wal_checkpoint(TRUNCATE)");
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (/^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))) throw inUse(file);
+    return SIDECARS.filter((suffix) => existsSync(`${file}${suffix}`));
+  }
+  if (["-journal", "-wal"].some((suffix) => (statSync(`${file}${suffix}`, { throwIfNoEntry: false })?.size ?? 0) > 0))
+    throw inUse(file);
+  return [];
+}
+
+function inUse(file: string): PalaceError {
+  return new PalaceError("STORE_UNAVAILABLE", `another process is writing ${file}`, "end it and repeat the command");
+}
+
+/** A hard link to the same file, or a copy where the file system has no links. */
+function keep(file: string, copy: string): void {
+  try {
+    linkSync(file, copy);
+  } catch {
+    copyFileSync(file, copy);
+    syncPath(copy);
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Compares the palace's closets with the ledger's, as compare.ts does for drawers: foreign rows that the ledger lacks,
+ * and rows of ours that were lost. Called on its thread.
+ */
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
+import { absentIds } from "../adopt/settled-rows.ts";
+import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } from "../format/chroma-file.ts";
+
+export type ClosetComparison = {
+  /** Their collection; undefined: the palace has none. */
+  collectionId: string | undefined;
+  /** True when there is anything that the ledger should adopt. */
+  isForeign: boolean;
+  /** Closets of ours that the palace must hold and does not. */
+  missing: string[];
+  /** Rows without a vector in the index. */
+  unindexed: number;
+};
+
+const MISSING_MAX = 20_000;
+
+/** `isOurs`: the driver writes this palace, so that whatever was sent must be there. */
+export function compareClosets(
+  palace: ChromaDatabase,
+  palaceDir: string,
+  collections: readonly ChromaCollection[],
+  ledger: LedgerDatabase,
+  { horizon, isOurs }: { horizon: Horizon; isOurs: boolean },
+): ClosetComparison {
+  const collection = collections.find(({ name }) => name === CLOSETS);
+  const missing = isOurs ? absentIds({ palace, collection, ledger, kind: "closets" }, MISSING_MAX) : [];
+  if (collection === undefined) return { collectionId: undefined, isForeign: false, missing, unindexed: 0 };
+  return {
+    collectionId: collection.id,
+    isForeign: hasForeign({ palace, palaceDir, collection, ledger, horizon, kind: "closets" }),
+    missing,
+    unindexed: countUnindexed(palace, palaceDir, collection),
+  };
+}

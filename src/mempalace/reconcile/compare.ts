@@ -1,0 +1,215 @@
+/**
+ * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It
+ * compares states and assumes no history, so it is right after any crash. Called on a thread.
+ *
+ * Both sides change meanwhile, so a row is judged only by what the ledger said before and after the palace was read:
+ * the palace must hold a drawer from the moment it is struck off the outbox until its removal is listed there.
+ */
+import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { place } from "../../memory/ledger/record.ts";
+import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
+import { absentIds } from "../adopt/settled-rows.ts";
+import {
+  type ChromaCollection,
+  type ChromaDatabase,
+  countUnindexed,
+  readChroma,
+  readCollections,
+} from "../format/chroma-file.ts";
+import { countInexact, countRows, presentIds } from "../format/palace-file.ts";
+import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
+
+export type CompareInput = {
+  palaceDir: string;
+  /** Id of the collection that the driver writes; undefined: nothing in the palace is ours. */
+  ours: string | undefined;
+  /** Rows with a higher number were written after that. */
+  sinceSeq: number;
+  /** The collection whose foreign rows the ledger adopts; undefined: none. */
+  adopt?: string | undefined;
+  /** Bounds what counts as another's work. */
+  horizon?: Horizon;
+};
+
+export type Comparison = {
+  /** Foreign rows by collection; collections without any are left out. */
+  collections: { name: string; rows: number }[];
+  /** Foreign rows written after `sinceSeq`. */
+  recent: number;
+  newestAtMs: number | null;
+  /** Our drawers that differ there. */
+  changed: number;
+  /** Our drawers that must be there and are not; about MISSING_MAX of them at most. */
+  missing: string[];
+  /** Rows of our collection without a vector in its index. */
+  unindexed: number;
+  /** True when there is anything that the ledger should adopt. */
+  isForeign: boolean;
+  /** Rows of the collection to adopt from. */
+  rows: number;
+  /** Rows among them with a number that an export or a repair does not write exactly. */
+  inexact: number;
+  /** Undefined if closets are not adopted. */
+  closets: ClosetComparison | undefined;
+};
+
+/** On a thread of its own it may wait as long as Chroma itself would. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** Rows of one read: it takes a millisecond or two, in which a writer of the palace may have to wait. */
+const PAGE_ROWS = 200;
+/** The next comparison finds the rest. */
+const MISSING_MAX = 20_000;
+
+type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
+type Content = { text: string | null; wing: string | null; room: string | null };
+/** `settled`: the palace must hold exactly this; otherwise its newest state or its vector still waits to be sent. */
+type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
+
+/** Compares the palace with the ledger; returns undefined without a palace. Errors: SQLite's, of either file. */
+export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
+  return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
+    const result: Comparison = {
+      ...{
+        collections: [],
+        recent: 0,
+        newestAtMs: null,
+        changed: 0,
+        missing: [],
+        unindexed: 0,
+        isForeign: false,
+        rows: 0,
+        inexact: 0,
+        closets: undefined,
+      },
+    };
+    const collections = readCollections(palace);
+    for (const collection of collections) {
+      // Closets have a comparison of their own; nothing in other collections is ours.
+      if (input.adopt !== undefined && collection.id !== input.adopt) continue;
+      const rows = compareCollection(input, collection, palace, ledger, result);
+      if (rows > 0) result.collections.push({ name: collection.name, rows });
+    }
+    const adopted = collections.find(({ id }) => id === input.adopt);
+    if (adopted !== undefined) result.rows = countRows(palace, adopted);
+    if (adopted !== undefined) result.inexact = countInexact(palace, adopted);
+    if (adopted !== undefined && input.horizon !== undefined)
+      result.isForeign = hasForeign({
+        palace,
+        palaceDir: input.palaceDir,
+        collection: adopted,
+        ledger,
+        horizon: input.horizon,
+      });
+    const own = collections.find(({ id }) => id === input.ours);
+    if (own !== undefined) {
+      result.missing = absentIds({ palace, collection: own, ledger, kind: "drawers" }, MISSING_MAX);
+      result.unindexed = countUnindexed(palace, input.palaceDir, own);
+    }
+    if (input.adopt !== undefined && input.horizon !== undefined) {
+      const { palaceDir, horizon } = input;
+      const isOurs = own !== undefined;
+      result.closets = compareClosets(palace, palaceDir, collections, ledger, { horizon, isOurs });
+    }
+    return result;
+  });
+}
+
+/** Returns how many rows are foreign. */
+function compareCollection(
+  { ours, sinceSeq }: CompareInput,
+  collection: ChromaCollection,
+  palace: ChromaDatabase,
+  ledger: LedgerDatabase,
+  result: Comparison,
+): number {
+  let foreign = 0;
+  for (let after = -1; ;) {
+    const page = pageOf(palace, collection, after);
+    if (page.length === 0) return foreign;
+    after = page.at(-1)?.row ?? after;
+    const known = ledgerRows(ledger, page);
+    const unknown = page.filter(({ id }) => !known.has(id));
+    // Asked again: a drawer that was deleted and removed between the two reads is not foreign.
+    const still = presentIds(
+      palace,
+      collection,
+      unknown.map(({ id }) => id),
+    );
+    for (const { id, seq, createdAt } of unknown) {
+      if (!still.has(id)) continue;
+      foreign += 1;
+      if (seq > sinceSeq) result.recent += 1;
+      // SQLite's CURRENT_TIMESTAMP is UTC without a zone.
+      result.newestAtMs = Math.max(result.newestAtMs ?? 0, Date.parse(`${createdAt.replace(" ", "T")}Z`) || 0);
+    }
+    if (collection.id === ours) result.changed += countChanged(page, known, palace, ledger);
+  }
+}
+
+function countChanged(
+  page: readonly PalaceRow[],
+  known: ReadonlyMap<string, OurRow>,
+  palace: ChromaDatabase,
+  ledger: LedgerDatabase,
+): number {
+  const settled = page.filter(({ id }) => known.get(id)?.settled === true);
+  const theirs = contentOf(palace, settled);
+  const suspects = settled.filter(({ id, row }) => isOther(theirs.get(row), known.get(id)));
+  if (suspects.length === 0) return 0;
+  const after = ledgerRows(ledger, suspects);
+  return suspects.filter(({ id, row }) => after.get(id)?.settled === true && isOther(theirs.get(row), after.get(id)))
+    .length;
+}
+
+// --- the palace's side ---
+
+function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, after: number): PalaceRow[] {
+  return palace
+    .prepare<[number, string, number], PalaceRow>(
+      `SELECT e.id AS row, e.embedding_id AS id, CAST(e.seq_id AS INTEGER) AS seq, e.created_at AS createdAt
+         FROM embeddings e WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`,
+    )
+    .all(after, metadataSegment, PAGE_ROWS);
+}
+
+function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<number, Content> {
+  const values = palace
+    .prepare<[string], { row: number; key: string; value: string | null }>(
+      `SELECT id AS row, key, string_value AS value FROM embedding_metadata
+         WHERE id IN (SELECT value FROM json_each(?)) AND key IN ('chroma:document', 'wing', 'room')`,
+    )
+    .all(JSON.stringify(rows.map(({ row }) => row)));
+  const found = new Map<number, Content>();
+  for (const { row, key, value } of values) {
+    const content = found.get(row) ?? { text: null, wing: null, room: null };
+    content[key === "wing" || key === "room" ? key : "text"] = value;
+    found.set(row, content);
+  }
+  return found;
+}
+
+// --- the ledger's side ---
+
+/** The ledger's knowledge of these ids: its drawers, and removals that still wait to be sent. */
+function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  const found = ledger
+    .prepare<[string, string], Omit<OurRow, "settled"> & { settled: number }>(
+      `SELECT d.id, d.text, d.wing, d.room,
+          EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
+         FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
+       UNION ALL
+       SELECT o.id, NULL, NULL, NULL, 0 FROM outbox o
+         WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
+    )
+    .all(ids, ids);
+  return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
+}
+
+/** A row that is absent is missing, not changed. */
+function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
+  if (theirs === undefined || ours === undefined) return false;
+  const { wing, room } = theirs;
+  const at = place({ ...(wing !== null && { wing }), ...(room !== null && { room }) });
+  return theirs.text !== ours.text || at.wing !== ours.wing || at.room !== ours.room;
+}

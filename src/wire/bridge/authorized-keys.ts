@@ -1,0 +1,90 @@
+/**
+ * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else.
+ * Every other line stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+ */
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
+const MARK = "palace-bridge";
+
+/** `command` holds the words that sshd's shell runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
+export function authorizeKey(
+  file: string,
+  publicKey: string,
+  command: readonly string[],
+  mayForward: boolean,
+): boolean {
+  const [type, key] = parseKey(publicKey);
+  // sshd cannot limit forwarding to one socket: permitopen accepts addresses only, and then refuses every socket.
+  const forwarding = mayForward ? ",port-forwarding" : "";
+  const line = `restrict,command=${optionText(command.map(shellWord).join(" "))}${forwarding} ${type} ${key} ${MARK}`;
+  const lines = readLines(file);
+  const others = lines.filter((one) => !isOurs(one, key));
+  if (others.some((one) => one.includes(key)))
+    throw new PalaceError("CONFIG_BAD_VALUE", `${file} has this key already, with other rights`, `look at ${file}`);
+  if (lines.includes(line) && others.length === lines.length - 1) return false;
+  write(file, [...others, line]);
+  return true;
+}
+
+/** Returns true if there was such a line. Errors: CONFIG_BAD_VALUE. */
+export function revokeKey(file: string, publicKey: string): boolean {
+  const [, key] = parseKey(publicKey);
+  const lines = readLines(file);
+  const others = lines.filter((one) => !isOurs(one, key));
+  if (others.length === lines.length) return false;
+  write(file, others);
+  return true;
+}
+
+function isOurs(line: string, key: string): boolean {
+  return line.startsWith("restrict,command=") && line.endsWith(` ${key} ${MARK}`);
+}
+
+function parseKey(text: string): [type: string, key: string] {
+  const match = KEY.exec(text.trim());
+  if (match?.[1] !== undefined && match[2] !== undefined) return [match[1], match[2]];
+  throw new PalaceError("CONFIG_BAD_VALUE", "that is no ed25519 public key", "copy what `palace bridge setup` printed");
+}
+
+function readLines(file: string): string[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, "utf8").split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+/** When root writes another user's file, it stays, or becomes, that user's. */
+function write(file: string, lines: readonly string[]): void {
+  // A symbolic link, as in many dotfiles, stays one.
+  if (existsSync(file)) file = realpathSync(file);
+  const folder = dirname(file);
+  const before = statSync(file, { throwIfNoEntry: false });
+  const { uid, gid } = before ?? statSync(nearestFolder(folder));
+  const isRoot = process.getuid?.() === 0;
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (made !== undefined && isRoot)
+    for (let at = folder; at.length >= made.length; at = dirname(at)) chownSync(at, uid, gid);
+  const mode = (before?.mode ?? 0o600) & 0o777;
+  const text = lines.map((line) => `${line}\n`).join("");
+  writeFileAtomic(file, text, mode, isRoot ? { uid, gid } : undefined);
+}
+
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(dirname(folder));
+}
+
+/** Quotes a word, because sshd hands the command to the user's login shell. */
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Quotes an option's value: a backslash escapes double quotes and nothing else. */
+function optionText(text: string): string {
+  if (text.includes("\n"))
+    throw new PalaceError("CONFIG_BAD_VALUE", "a path with a line break cannot be authorised", "");
+  return `"${text.replaceAll('"', '\\"')}"`;
+}

@@ -1,0 +1,51 @@
+/** A byte stream to a broker elsewhere, whatever carries it. Loads no SSH. */
+import type { Duplex, Readable } from "node:stream";
+import { PalaceError } from "../../base/errors.ts";
+import { GATE_GREETING } from "./gate.ts";
+
+/** The limit allows for a host that must start its broker first. */
+const CHANNEL_TIMEOUT_MS = 30_000;
+/** The most that a login shell may print before the gate's greeting. */
+const NOISE_MAX_BYTES = 64 * 1024;
+
+export type ConnectionEvents = { connected: []; down: [why: string] };
+
+/**
+ * Returns the channel, or fails with TRANSPORT_TIMEOUT and `hint`. Only the channel is given up: keep-alive ends a dead
+ * connection, and other channels may still work.
+ */
+export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      void opening.then((channel) => channel.destroy()).catch(() => {});
+      const seconds = CHANNEL_TIMEOUT_MS / 1000;
+      reject(
+        new PalaceError("TRANSPORT_TIMEOUT", `the host lets us in and opens no channel within ${seconds} s`, hint),
+      );
+    }, CHANNEL_TIMEOUT_MS);
+  });
+  return Promise.race([opening, late]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * Returns the stream, paused after the gate's greeting. Rejects with `ended()` if it closes before the greeting or sends
+ * only noise.
+ */
+export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    let seen = Buffer.alloc(0);
+    const onClose = (): void => reject(ended());
+    const onData = (chunk: Buffer): void => {
+      seen = Buffer.concat([seen, chunk]);
+      const at = seen.indexOf(GATE_GREETING);
+      if (at === -1 && seen.length > NOISE_MAX_BYTES) stream.destroy();
+      if (at === -1) return;
+      stream.off("data", onData).off("close", onClose).pause();
+      const rest = seen.subarray(at + GATE_GREETING.length);
+      if (rest.length > 0) stream.unshift(rest);
+      resolve(stream);
+    };
+    stream.on("data", onData).on("close", onClose);
+  });
+}

@@ -1,0 +1,99 @@
+/**
+ * The bridge into a container that runs the broker, through the user's own `docker`: each channel is a `palace gate` in
+ * that container, so no port is opened. The gate for agents leads to the broker's gate socket, as a bridge's key does. The
+ * owner's gate leads to the broker's own socket, where the kernel names the peer.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { Duplex } from "node:stream";
+import { PalaceError } from "../../base/errors.ts";
+import { afterGreeting, type ConnectionEvents, inTime } from "./channel.ts";
+import { GATE_COMMAND } from "./gate.ts";
+import type { BridgeSettings } from "./settings.ts";
+
+/** Commands that run in the container: options of `docker exec`, and the command. */
+const GATES = {
+  agents: { options: ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`], command: ["palace", "gate"] },
+  owner: { options: [], command: ["palace", "gate", "owner"] },
+} as const;
+
+/** The hint for a container that does not exist: `palace devbox down` removes it, and `palace devbox up` makes it again. */
+export const NO_CONTAINER_HINT = "palace devbox up (or, if there is no such stack any more: palace bridge remove)";
+/** Said by a palace that has no owner's gate. */
+const NOT_YET = "palace gate owner is not a command";
+const STDERR_KEPT_CHARS = 500;
+/** The wait for the gate's greeting; the gate may have to start a broker first. */
+const GATE_MAX_MS = 25_000;
+/** The time that `docker` has to exit after the end of its input; then it is killed. */
+const END_MAX_MS = 2_000;
+
+export class DockerExec extends EventEmitter<ConnectionEvents> {
+  readonly #settings: BridgeSettings;
+  readonly #gate: keyof typeof GATES;
+  readonly #children = new Set<ChildProcessWithoutNullStreams>();
+
+  constructor(settings: BridgeSettings, gate: keyof typeof GATES = "agents") {
+    super();
+    this.#settings = settings;
+    this.#gate = gate;
+  }
+
+  /** Opens a byte stream to the broker. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT. */
+  async channel(): Promise<Duplex> {
+    try {
+      const channel = await inTime(this.#open(), "palace bridge status");
+      this.emit("connected");
+      return channel;
+    } catch (error) {
+      this.emit("down", (error as Error).message);
+      throw error;
+    }
+  }
+
+  async #open(): Promise<Duplex> {
+    const { host: container, dockerOptions = [] } = this.#settings;
+    const { options, command } = GATES[this.#gate];
+    const gate = [...dockerOptions, "exec", "--interactive", ...options, container, ...command];
+    // Ctrl-C in the terminal is for our process, which decides what happens to the channel.
+    const child = spawn("docker", gate, { stdio: "pipe", detached: true });
+    this.#children.add(child);
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-STDERR_KEPT_CHARS)));
+    child.stdin.on("error", () => {});
+    child.on("error", (error) => (said = error.message)).on("close", () => this.#children.delete(child));
+    const late = setTimeout(() => endChild(child), GATE_MAX_MS);
+    const ended = (): PalaceError => refused(container, said.trim() === "" ? "its gate ended" : reasonIn(said));
+    await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
+    const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
+    // The side that destroys the channel knows the reason, so its error needs no handling here.
+    channel.on("error", () => {}).on("close", () => endChild(child));
+    return channel;
+  }
+
+  close(): void {
+    for (const child of this.#children) endChild(child);
+  }
+}
+
+/** The end of its input ends the gate in the container; killing only `docker` would leave the gate running. */
+function endChild(child: ChildProcessWithoutNullStreams): void {
+  child.stdin.end();
+  const timers = [setTimeout(() => child.kill(), END_MAX_MS), setTimeout(() => child.kill("SIGKILL"), END_MAX_MS * 2)];
+  child.once("close", () => timers.forEach((timer) => clearTimeout(timer)));
+}
+
+function refused(container: string, why: string): PalaceError {
+  if (why.includes(NOT_YET))
+    return new PalaceError(
+      "PROTOCOL_VERSION_MISMATCH",
+      `the container ${container} has an older palace, which has no way in for its owner`,
+      "palace devbox recreate",
+    );
+  if (/is not running$/.test(why))
+    return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
+  return new PalaceError("TRANSPORT_REFUSED", `no way into the container ${container}: ${why}`, NO_CONTAINER_HINT);
+}
+
+function reasonIn(said: string): string {
+  return said.includes(NOT_YET) ? NOT_YET : (said.trim().split("\n").at(-1) ?? "");
+}

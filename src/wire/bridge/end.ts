@@ -1,0 +1,45 @@
+/** Ends a resident, for a set-up that replaces it and for the removal of a bridge. */
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tryFlock } from "../../base/libc.ts";
+import type { BridgePaths } from "./settings.ts";
+
+const END_MAX_MS = 5_000;
+const POLL_MS = 20;
+
+/**
+ * Returns when no resident runs. The pid in the lock file is valid while the lock is held, because its holder wrote it. The
+ * socket is not dialled, because each connection makes the host start something.
+ */
+export async function endBridge(paths: BridgePaths): Promise<void> {
+  let asked = 0;
+  for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    const pid = holderOf(paths);
+    if (pid === undefined) return;
+    // Zero means that the holder has not written its pid yet.
+    if (pid === 0 || pid === asked) continue;
+    asked = pid;
+    terminate(pid);
+  }
+}
+
+function holderOf({ bridgeDir }: BridgePaths): number | undefined {
+  const file = join(bridgeDir, "lock");
+  if (!existsSync(file)) return undefined;
+  const lock = openSync(file, "a");
+  try {
+    return tryFlock(lock) ? undefined : Number(/^\d+$/.exec(readFileSync(file, "utf8"))?.[0] ?? 0);
+  } finally {
+    closeSync(lock);
+  }
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch (error) {
+    // The process has exited since.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Runs on the host for a bridge's key, whatever command the key asks sshd for: makes sure that a broker runs and passes
+ * bytes between the channel and the broker's gate socket. A key that asks for another command is refused and learns nothing
+ * about the host.
+ */
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { readBrokerFile } from "../client/discover.ts";
+import { ensureBroker } from "../client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { dial } from "../transport/endpoint.ts";
+
+/** The command that a bridge asks for; sshd passes it on and runs its forced command, this gate. */
+export const GATE_COMMAND = "palace gate";
+/**
+ * Marker written before the broker's first byte: output of a login shell precedes it and does not belong to the stream.
+ */
+export const GATE_GREETING = "\0palace-gate 1\n";
+
+export type GateOptions = {
+  config: Config;
+  stdin: NodeJS.ReadableStream;
+  stdout: NodeJS.WritableStream;
+};
+
+/** Resolves when either side ends. Errors: BROKER_DENIED for another command, those of discovery and start. */
+export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
+  if (config.sshCommand !== GATE_COMMAND)
+    throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
+  await passThrough({ config, stdin, stdout }, () => gateSocket(config));
+}
+
+/**
+ * Passes bytes to the broker's own socket, where the kernel tells the broker which user this process is. Started by
+ * `docker exec`, which only a user of the engine can run. A command that came over SSH is refused. Errors: as runGate.
+ */
+export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
+  if (config.sshCommand !== undefined)
+    throw new PalaceError("BROKER_DENIED", "an SSH key does not make its holder the owner", "");
+  await passThrough({ config, stdin, stdout }, () => ownSocket(config));
+}
+
+async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: () => string): Promise<void> {
+  // Reading begins at once, to notice the end of the input: no broker may be started for a client that is gone.
+  const waiting = stdin.pipe(new PassThrough());
+  const gone = new Promise<"gone">((resolve) => {
+    stdin.once("end", () => waiting.readableLength === 0 && resolve("gone"));
+    stdin.on("error", () => resolve("gone"));
+  });
+  if ((await Promise.race([ensureBroker(config), gone])) === "gone") return;
+  const socket = await dial({ kind: "unix", path: socketPath() });
+  stdout.write(GATE_GREETING);
+  await pipeBoth(socket, waiting, stdout);
+}
+
+/**
+ * Returns the running broker's gate socket; a broker that was started with another runtime folder has its sockets there.
+ */
+export function gateSocket({ paths }: Config): string {
+  return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
+}
+
+/** Returns the socket that the running broker's file names, or else its usual place. */
+function ownSocket({ paths }: Config): string {
+  const door = readBrokerFile(paths.brokerFile)?.doors.find(({ kind }) => kind === "unix");
+  return door?.kind === "unix" ? door.path : paths.socketPath;
+}
+
+function pipeBoth(socket: Socket, stdin: NodeJS.ReadableStream, stdout: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on("error", () => {}).on("close", resolve);
+    stdout.on("error", () => socket.destroy());
+    stdin.on("error", () => socket.destroy());
+    stdin.pipe(socket);
+    socket.pipe(stdout, { end: false });
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The one process per container that serves its bridge: it has a local socket for all agents, one SSH connection, and a
+ * channel on it for each agent. The first client that needs it starts it, and it exits when it has been idle for a while.
+ */
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import { tryFlock } from "../../base/libc.ts";
+import type { Log } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { BridgeConnection } from "./reconnect.ts";
+import {
+  type BridgePaths,
+  type BridgeSettings,
+  type BridgeState,
+  keyFile,
+  readSettings,
+  writeState,
+} from "./settings.ts";
+import { DockerExec } from "./docker-exec.ts";
+import { SshCommand } from "./ssh-command.ts";
+
+export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
+
+const WATCH_MS = 1_000;
+
+/** Resolves when the resident has ended, or at once when another one serves. Errors: CONFIG_USAGE without settings. */
+export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
+  const settings = readSettings(paths);
+  if (settings === undefined)
+    throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
+  const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
+  if (!tryFlock(lock)) return closeSync(lock);
+  // The pid tells end.ts which process holds the lock.
+  ftruncateSync(lock, 0);
+  writeSync(lock, String(process.pid));
+
+  const connection = openConnection(settings, paths);
+  let idleSinceMs = performance.now();
+  const locals = new Set<Socket>();
+  const say = stateWriter(paths, () => locals.size, log);
+  connection.on("connected", () => {
+    log.info("bridge connected", { host: settings.host, port: settings.port, kind: settings.kind });
+    say({ state: "connected", why: "" });
+  });
+  connection.on("down", (why) => {
+    log.warn("bridge down", { why });
+    say({ state: "down", why });
+  });
+
+  const serve = async (local: Socket): Promise<void> => {
+    locals.add(local);
+    local
+      .on("error", () => {})
+      .on("close", () => {
+        locals.delete(local);
+        idleSinceMs = performance.now();
+      });
+    local.pause();
+    try {
+      const channel = await connection.channel();
+      if (local.destroyed) return void channel.destroy();
+      pipeBoth(local, channel);
+      say({ state: "connected", why: "" });
+    } catch (error) {
+      say({ state: "down", why: (error as Error).message, ...(error instanceof PalaceError && { hint: error.hint }) });
+      local.destroy();
+    }
+  };
+  const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
+  say({});
+  await ending(() => locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
+  // This is written while the socket still exists, because a client that finds no socket starts the next resident.
+  say({ state: "ended", why: "" });
+  server.close();
+  for (const local of locals) local.destroy();
+  connection.close();
+  rmSync(paths.bridgeSocketPath, { force: true });
+  closeSync(lock);
+}
+
+function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeConnection | SshCommand | DockerExec {
+  if (settings.kind === "docker") return new DockerExec(settings);
+  if (settings.kind === "command") return new SshCommand(settings, paths.bridgeDir);
+  return new BridgeConnection(settings, readFileSync(keyFile(paths)));
+}
+
+/** Keeps the file that `palace bridge status` reads. */
+function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
+  const nowMs = Date.now();
+  let state: BridgeState = {
+    ...{ state: "connecting", pid: process.pid, why: "", hint: "" },
+    ...{ sinceMs: nowMs, atMs: nowMs, channels: 0 },
+  };
+  return (more) => {
+    const changed = more.state !== undefined && more.state !== state.state;
+    // A hint belongs to the reason that it came with.
+    const hint = more.why === undefined ? state.hint : "";
+    state = {
+      ...state,
+      hint,
+      ...more,
+      channels: channels(),
+      atMs: Date.now(),
+      ...(changed && { sinceMs: Date.now() }),
+    };
+    try {
+      writeState(paths, state);
+    } catch (error) {
+      // The state is only for people; a full disk must not end the bridge.
+      log.warn("the bridge's state was not written", { why: String(error) });
+    }
+  };
+}
+
+/** Pipes bytes both ways with backpressure; the end of one side ends the other. */
+function pipeBoth(local: Socket, channel: Duplex): void {
+  channel.on("error", () => local.destroy()).on("close", () => local.destroy());
+  local.on("close", () => channel.destroy());
+  local.pipe(channel);
+  channel.pipe(local);
+}
+
+/** Requires the lock, so an existing socket is left from a dead resident. */
+function listen(path: string, onConnection: (local: Socket) => void): Promise<Server> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  rmSync(path, { force: true });
+  return new Promise((resolve, reject) => {
+    const server = createServer(onConnection);
+    server.once("error", reject).listen(path, () => resolve(server));
+  });
+}
+
+function ending(isWanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const watch = setInterval(() => isWanted() || end(), WATCH_MS);
+    const end = (): void => {
+      clearInterval(watch);
+      resolve();
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, end);
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * The settings that `palace bridge setup` stores, and the state that the resident reports. Read by setup, resident and
+ * `bridge status`.
+ */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+
+export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
+
+export type BridgeSettings = {
+  schema: 1;
+  /** The host as the user names it, and as ssh resolves it. */
+  target: string;
+  host: string;
+  port: number;
+  user: string;
+  /** The host key in SSH's wire format, base64. */
+  hostKey: string;
+  /**
+   * gate: the host runs `palace gate` for us; streamlocal: the host forwards to a socket of its own; command: forwarding
+   * through the system's `ssh`, which uses the connection that the user's configuration shares; docker: `docker exec` runs
+   * the gate in the container `host`, on this machine's engine.
+   */
+  kind: "gate" | "streamlocal" | "command" | "docker";
+  /** Socket of the broker on the host; for streamlocal and command. */
+  remoteSocket?: string;
+  /** Argument of `ssh -F`; for command. */
+  sshConfig?: string;
+  /** Options of docker's command line that choose the engine; for docker. */
+  dockerOptions?: string[];
+};
+
+export type BridgeState = {
+  state: "connecting" | "connected" | "down" | "ended";
+  pid: number;
+  sinceMs: number;
+  /** Time of this report. */
+  atMs: number;
+  /** The reason why it is down, and what to type; empty when unknown. */
+  why: string;
+  hint: string;
+  channels: number;
+};
+
+/** Undefined when no bridge is set up. */
+export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
+  const settings = read(join(bridgeDir, "bridge.json")) as BridgeSettings | undefined;
+  return settings?.schema === 1 ? settings : undefined;
+}
+
+export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettings): void {
+  put(bridgeDir, "bridge.json", settings);
+}
+
+export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
+  return read(join(bridgeDir, "state.json")) as BridgeState | undefined;
+}
+
+export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void {
+  put(bridgeDir, "state.json", state);
+}
+
+export function keyFile({ bridgeDir }: BridgePaths): string {
+  return join(bridgeDir, "id_ed25519");
+}
+
+export function removeSettings({ bridgeDir }: BridgePaths): void {
+  rmSync(bridgeDir, { recursive: true, force: true });
+}
+
+function put(folder: string, name: string, value: object): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileAtomic(join(folder, name), `${JSON.stringify(value)}\n`);
+}
+
+function read(file: string): object | undefined {
+  try {
+    const value = JSON.parse(readFileSync(file, "utf8")) as unknown;
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Authorizes a connection: on a UNIX socket the kernel vouches for the client; over TCP the client proves its token, and
+ * the broker proves that it knows the token too, before either says anything about the palace. A process that squats on the
+ * port learns nothing that opens a door.
+ */
+import type { Socket } from "node:net";
+import { PalaceError } from "../../base/errors.ts";
+import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
+import { ask } from "../transport/http-client.ts";
+
+export type Authorization = {
+  /** Sent with the one request. */
+  headers: Record<string, string>;
+  /** Checks the response headers. Errors: BROKER_DENIED when the other side does not know the token. */
+  verify: (answered: ReadonlyMap<string, string>) => void;
+};
+
+/**
+ * Prepares one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when
+ * the text is not a token.
+ */
+export async function authorize(
+  socket: Socket,
+  endpoint: Endpoint,
+  path: string,
+  readToken: () => string | undefined,
+): Promise<Authorization> {
+  if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
+  const Host = formatEndpoint(endpoint).slice("http://".length);
+  const token = readToken();
+  // A server that accepts us without a token is not our broker and would learn everything, so it gets no request at
+  // all.
+  if (token === undefined) {
+    socket.destroy();
+    throw new PalaceError(
+      "BROKER_DENIED",
+      `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
+      "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
+    );
+  }
+  // The import is lazy: node:crypto takes a tenth of a shim's start.
+  const proof = await import("../../protocol/proof.ts");
+  const id = proof.tokenId(token);
+  if (id === undefined)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      "MEMPALACE_TOKEN is no token",
+      "copy what `palace bridge token add` printed",
+    );
+  const clientNonce = proof.makeNonce();
+  const serverNonce = await ask(socket, proof.AUTH_PATH, proof.CHALLENGE_HEADER, { Host });
+  const context = { path, id, clientNonce, serverNonce };
+  const expected = proof.serverProof(proof.keysOf(token), context);
+  return {
+    headers: { Host, Authorization: proof.proofHeader(token, context) },
+    verify(answered) {
+      const given = answered.get(proof.PROOF_HEADER) ?? "";
+      if (proof.isEqual(Buffer.from(given), Buffer.from(expected))) return;
+      socket.destroy();
+      throw new PalaceError(
+        "BROKER_DENIED",
+        `who answers at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
+        "look at who listens there; nothing was sent to it",
+      );
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * The client's view of an SSH bridge: whether one is set up here, and what its resident process reports when no connection
+ * is possible. Everything else is in src/bridge.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+
+const PORT_MAX = 65_535;
+
+/** Checks for the root first: the folder's name needs hashing, which a shim's start avoids. */
+export function hasBridge({ paths }: Config): boolean {
+  return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
+}
+
+const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
+
+/** True when the broker is reached over the bridge: MEMPALACE_BROKER says ssh://, or is not set and a bridge is set up. */
+export function isBridged(config: Config): boolean {
+  return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
+}
+
+/**
+ * Returns why the bridge that MEMPALACE_BROKER asks for is missing; undefined when it exists or none is asked for. An
+ * unnamed user or port matches any: the set-up took them from the user's own ssh settings. Errors: CONFIG_BAD_VALUE.
+ */
+export function missingBridge(config: Config): PalaceError | undefined {
+  const { endpoint, paths } = config;
+  if (!endpoint?.startsWith("ssh:")) return undefined;
+  const [, user, six, name, port] = SSH_ENDPOINT.exec(endpoint) ?? [];
+  const host = six ?? name;
+  if (host === undefined || Number(port ?? 0) > PORT_MAX)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `MEMPALACE_BROKER=${endpoint} names no host`,
+      "write ssh://user@host or ssh://user@host:port",
+    );
+  const known = hasBridge(config) ? readObject(join(paths.bridgeDir, "bridge.json")) : {};
+  const { target } = known;
+  const isHost = host === known["host"] || (typeof target === "string" && host === target.replace(/^[^@]+@/, ""));
+  const isRest = (user ?? known["user"]) === known["user"] && Number(port ?? known["port"]) === known["port"];
+  if (isHost && isRest) return undefined;
+  const asked = `${user === undefined ? "" : `${user}@`}${host}`;
+  const here = typeof target === "string" ? `the one here leads to ${target}` : "none is set up here";
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `MEMPALACE_BROKER asks for the bridge to ${asked}${port === undefined ? "" : `:${port}`}, and ${here}`,
+    `palace bridge setup ${asked}${port === undefined ? "" : ` --port ${port}`}`,
+  );
+}
+
+/** True when the bridge connected before and has reported no fault since: opening a channel is then worth the wait. */
+export function isBridgeUp({ paths }: Config): boolean {
+  return readObject(join(paths.bridgeDir, "state.json"))["state"] === "connected";
+}
+
+/** Returns why the bridge connected nobody since `sinceMs`; undefined while it is trying, or when nothing went wrong. */
+export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
+  const { state, atMs, why, hint } = readObject(join(paths.bridgeDir, "state.json"));
+  if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `the bridge has no way to the host: ${String(why)}`,
+    typeof hint === "string" && hint !== "" ? hint : "palace bridge status",
+  );
+}
+
+/** Reads a JSON object; an unreadable or missing file gives an empty one. */
+function readObject(file: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The typed client, which feeders, the command line and other programs use. Every call that may change something carries an
+ * idempotency key, so a repeated call is done once.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../../config/config.ts";
+import { newKey } from "../../base/ids.ts";
+import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../../base/errors.ts";
+import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import {
+  type Health,
+  IDEMPOTENCY_META,
+  type Json,
+  type JsonObject,
+  type MethodName,
+  type Methods,
+  RPC,
+  type RpcError,
+  type RpcResponse,
+} from "../../protocol/spec.ts";
+import { findTool } from "../../protocol/tools/table.ts";
+import { findBroker } from "./discover.ts";
+import { Link } from "./link.ts";
+
+const HAND_OVER_MAX_MS = 5_000;
+const POLL_MS = 50;
+
+export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never" };
+export type CallOptions = { key?: string; timeoutMs?: number };
+export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
+
+export interface Client {
+  readonly health: Health;
+  /** Calls one of our own methods. Errors: PalaceError, the broker's or the transport's. */
+  call<M extends MethodName>(
+    method: M,
+    params: Methods[M]["params"],
+    options?: CallOptions,
+  ): Promise<Methods[M]["result"]>;
+  /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError carrying upstream's message. */
+  callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
+  listTools(): Promise<ToolInfo[]>;
+  close(): void;
+}
+
+/** Errors: those of discovery and start. */
+export async function connectClient({ config, agent, start }: ConnectOptions): Promise<Client> {
+  const waiting = new Map<number, { resolve: (response: RpcResponse) => void }>();
+  const link = new Link({
+    config,
+    agent,
+    start,
+    onLine: (line) => {
+      const response = JSON.parse(line.toString()) as RpcResponse;
+      if (typeof response.id === "number") waiting.get(response.id)?.resolve(response);
+    },
+  });
+  await link.connect();
+  const found = await findSuccessor(config);
+  if (found === undefined) {
+    link.close();
+    throw new PalaceError("TRANSPORT_CLOSED", "the broker ended just now", "repeat the command");
+  }
+  let lastId = 0;
+
+  const request = async (method: string, params: object, timeoutMs: number): Promise<unknown> => {
+    const id = ++lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
+    waiting.set(id, { resolve });
+    const timer = setTimeout(() => reject(noAnswer(method, timeoutMs)), timeoutMs);
+    try {
+      link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      const response = await promise;
+      if ("error" in response) throw toPalaceError(response.error);
+      return response.result;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(id);
+    }
+  };
+  const keyed = (options: CallOptions): { _meta: JsonObject } => ({
+    _meta: { [IDEMPOTENCY_META]: options.key ?? newKey() },
+  });
+
+  return {
+    health: found.health,
+    call: async (method, params, options = {}) =>
+      (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
+    callTool: async (name, args, options = {}) => {
+      const params = { name, arguments: args, ...keyed(options) };
+      // The broker itself ends a wait for events in time.
+      const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
+      return toolValue(name, await request("tools/call", params, options.timeoutMs ?? usualMs));
+    },
+    listTools: async () => ((await request("tools/list", {}, REQUEST_TIMEOUT_MS)) as { tools: ToolInfo[] }).tools,
+    close: () => link.close(),
+  };
+}
+
+function noAnswer(method: string, timeoutMs: number): PalaceError {
+  const message = `${method} got no answer within ${timeoutMs / 1000} s`;
+  return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
+}
+
+/** Finds the broker that just answered, or its successor: for a moment between the two, none answers. */
+async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
+  for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
+    const found = await findBroker(config);
+    if (found !== undefined || performance.now() > deadline) return found;
+  }
+}
+
+/** Decodes a tool's value from its MCP result; a tool that answers in sentences has `{ text, isError? }`. */
+export function toolValue(name: string, result: unknown): Json {
+  const { content, isError } = result as { content: { text: string }[]; isError?: true };
+  const text = content[0]?.text ?? "null";
+  if (findTool(name)?.surface === "outcome") return { text, ...(isError && { isError }) };
+  return JSON.parse(text) as Json;
+}
+
+/** Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */
+export function toPalaceError({ code, message, data }: RpcError): PalaceError {
+  const wire = (data ?? {}) as Partial<WireErrorData>;
+  const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
+  if (isErrorCode(wire.code)) {
+    const hint = wire.hint ?? "";
+    // An answer to an agent repeats the hint in its message (rpc-error.ts).
+    const said = hint !== "" && message.endsWith(`; ${hint}`) ? message.slice(0, -hint.length - 2) : message;
+    return new PalaceError(wire.code, said, hint, options);
+  }
+  const detail = (data as { message?: unknown } | undefined)?.message;
+  const text = typeof detail === "string" ? `${message}: ${detail}` : message;
+  const known: ErrorCode = code === RPC.METHOD_NOT_FOUND ? "PROTOCOL_UNKNOWN_METHOD" : "PROTOCOL_BAD_PARAMS";
+  return new PalaceError(known, text, "run `palace call tools` for names and parameters");
+}

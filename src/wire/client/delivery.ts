@@ -1,0 +1,124 @@
+/** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
+import { isRecord } from "../../base/is-record.ts";
+import type { WireErrorData } from "../../base/errors.ts";
+import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../protocol/spec.ts";
+import { findTool, type Tool } from "../../protocol/tools/table.ts";
+import type { Spool, SpoolEntry } from "./spool.ts";
+
+/**
+ * The result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order; `waiting` leaves
+ * single writes that the broker refuses for now while it takes the others.
+ */
+export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
+
+/** After so many refusals for now a write is left where it is, and the ones behind it are sent. */
+const REFUSALS_MAX = 3;
+/** Bounds the writes of one tool that a delivery sends although the broker refuses them; the rest are left unsent. */
+const LEFT_MAX = 16;
+
+export type Message = RpcRequest & { params?: Record<string, unknown> };
+
+/** True for an agent's write, and for the end of its turn. */
+export function isWrite(line: string): boolean {
+  const { method, params } = parseMessage(line);
+  return method === "turn.end" || (method === "tools/call" && findTool(params?.["name"])?.kind === "write");
+}
+
+/** True when such a call may wait for a broker. */
+export function isForLater({ spool }: Tool, values: Record<string, unknown>): boolean {
+  return spool === "always" || (spool === "unless dry" && values["dry_run"] === false);
+}
+
+/**
+ * Sends the spooled writes one by one, in order. `ask` returns the broker's answer, or undefined when the connection ended.
+ * A write is removed when it is acknowledged, and set aside when the broker refuses it for good. Order holds through a
+ * palace that takes no write; a single write that it never takes does not hold back the others.
+ */
+export async function deliver(
+  spool: Spool,
+  ask: (message: RpcRequest) => Promise<RpcResponse | undefined>,
+): Promise<Delivery> {
+  const seen = new Set<string>();
+  /** Refused for now in this delivery, by their tool, while others behind them are tried. */
+  const left = new Map<string, string[]>();
+  const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
+  for (let entries = next(); entries.length > 0; entries = next()) {
+    for (const { name, tool, line, atMs } of entries) {
+      seen.add(name);
+      const alike = left.get(tool) ?? [];
+      if (alike.length >= LEFT_MAX) {
+        alike.push(name);
+        continue;
+      }
+      if (!isWrite(line)) {
+        if (!spool.refuse(name, "it holds no write")) return "stuck";
+        continue;
+      }
+      const response = await ask(dated(parseMessage(line), atMs));
+      if (response === undefined) return "interrupted";
+      const refusal = refusalOf(response, line);
+      // An older broker, or one with another engine, has no turns, and another token may write: the entry waits for them, and
+      // the next entries go on.
+      if (refusal === "elsewhere") continue;
+      if (refusal === "passing") {
+        const times = (spool.refusals.get(name) ?? 0) + 1;
+        spool.refusals.set(name, times);
+        if (times <= REFUSALS_MAX && alike.length === 0) return "stuck";
+        left.set(tool, [...alike, name]);
+        continue;
+      }
+      spool.refusals.delete(name);
+      spool.unsendable.delete(name);
+      if (refusal === undefined) {
+        spool.remove(name);
+        // The broker takes this write, so it refused the ones before for their own sake.
+        for (const one of [...left.values()].flat()) spool.unsendable.add(one);
+      } else if (!spool.refuse(name, refusal.why)) return "stuck";
+    }
+  }
+  const waiting = [...left.values()].flat();
+  if (waiting.length === 0) return "delivered";
+  return waiting.every((name) => spool.unsendable.has(name)) ? "waiting" : "stuck";
+}
+
+function dated({ params, ...message }: Message, atMs: number): Message {
+  const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
+  return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs } } };
+}
+
+/**
+ * Returns why the broker refused. "passing" is a state of the palace that a person can change: a full disk, a damaged ledger,
+ * a ledger of a newer version. Wrong arguments and a tool's own failure are not passing.
+ */
+function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
+  if ("error" in response) {
+    const data = (response.error.data ?? {}) as Partial<WireErrorData>;
+    const isUnknown = response.error.code === RPC.METHOD_NOT_FOUND || data.code === "ENGINE_UNSUPPORTED";
+    if ((isUnknown && parseMessage(line).method === "turn.end") || data.code === "BROKER_DENIED") return "elsewhere";
+    const isPassing =
+      data.retryable === true ||
+      data.code === "PROTOCOL_VERSION_MISMATCH" ||
+      /^(?:STORE|PALACE)_/.test(data.code ?? "");
+    return isPassing ? "passing" : { why: response.error.message };
+  }
+  const { content } = response.result as { content?: { text?: string }[] };
+  return refusalIn(parseMessage(content?.[0]?.text ?? ""));
+}
+
+/** Returns a tool's own failure, or what a checkpoint reports about parts that it could not file. */
+function refusalIn(answer: object): { why: string } | undefined {
+  const { success, error, errors, diary } = answer as Record<string, unknown>;
+  if (success === false || typeof error === "string") return { why: String(error ?? "the tool refused it") };
+  if (Array.isArray(errors) && errors.length > 0) return { why: `of its parts: ${JSON.stringify(errors)}` };
+  return isRecord(diary) ? refusalIn(diary) : undefined;
+}
+
+/** Parses a message; a text that is not one gives an empty message. */
+export function parseMessage(line: string): Message {
+  try {
+    const message = JSON.parse(line) as unknown;
+    return isRecord(message) ? (message as Message) : ({} as Message);
+  } catch {
+    return {} as Message;
+  }
+}

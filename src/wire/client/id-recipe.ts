@@ -1,0 +1,60 @@
+/**
+ * Learns the palace's id recipe from its answers: each palace has one of two, and both make a drawer's id of wing, room and
+ * text. The recipe is noted, so that a write spooled in an outage can already tell its id. Loaded only in an outage.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Paths } from "../../config/paths.ts";
+import { newDrawerId } from "../../memory/drawer/drawer.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { findTool } from "../../protocol/tools/table.ts";
+import { parseMessage } from "./delivery.ts";
+
+type IdRecipe = Parameters<typeof newDrawerId>[0];
+const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
+
+/** Notes what the answer to an add_drawer reveals; an answer that reveals nothing changes nothing. Never throws. */
+export function learnIdRecipe(paths: Paths, request: string, answer: string): void {
+  try {
+    const params = argumentsOf(request);
+    const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
+    const { success, reason, drawer_id: id } = JSON.parse(content?.[0]?.text ?? "null") as Record<string, unknown>;
+    // The id of a text that was already there may come from elsewhere.
+    if (params === undefined || success !== true || reason !== undefined) return;
+    const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
+    if (recipe === undefined || recipe === readIdRecipe(paths)) return;
+    mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
+    writeFileAtomic(noteOf(paths), `${recipe}\n`);
+  } catch {
+    // The next answer teaches the same.
+  }
+}
+
+/** Returns the id that the drawer of a spooled add_drawer will have; undefined until an answer has revealed the recipe. */
+export function promisedId(paths: Paths, params: Record<string, unknown>): string | undefined {
+  const recipe = readIdRecipe(paths);
+  return recipe === undefined ? undefined : newDrawerId(recipe, params);
+}
+
+function readIdRecipe(paths: Paths): IdRecipe | undefined {
+  try {
+    const text = readFileSync(noteOf(paths), "utf8").trim();
+    return RECIPES.find((recipe) => recipe === text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each palace has one note, as it has one spool. */
+function noteOf({ spoolDir, stateDir }: Paths): string {
+  return join(stateDir, `id-recipe-${basename(spoolDir)}`);
+}
+
+function argumentsOf(request: string): Record<string, unknown> | undefined {
+  const { method, params } = parseMessage(request);
+  const given = params?.["arguments"];
+  return method === "tools/call" && findTool(params?.["name"])?.name === "add_drawer" && isRecord(given)
+    ? given
+    : undefined;
+}

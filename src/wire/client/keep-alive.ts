@@ -1,0 +1,61 @@
+/**
+ * Tells a busy broker from an unreachable one: a network that drops packets ends no connection. While answers are awaited
+ * and no byte arrives, the link pings the broker; without a reply it gives the connection up.
+ */
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { RequestId } from "../../protocol/spec.ts";
+
+const LOOK_MS = 500;
+/** How long a broker on a busy machine may send no byte at all before the ping. */
+const PING_AFTER_MS = 1_500;
+const SILENCE_MAX_MS = 4_500;
+const PING_ID = "palace/ping";
+
+export class KeepAlive {
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
+  #heardAt = 0;
+  #pinged = false;
+  #sent = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Called with every request: watches until no answer is awaited. */
+  watch(socket: Socket, isAwaiting: () => boolean): void {
+    if (this.#timer !== undefined) return;
+    this.heard();
+    const look = (): void => {
+      this.#timer = this.#clock.after(LOOK_MS, look);
+      if (!isAwaiting() || socket.destroyed) return this.stop();
+      // A long message on a slow connection takes time: bytes that leave also prove that it is alive.
+      const sent = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
+      this.#sent = sent;
+      const silentMs = this.#clock.now() - this.#heardAt;
+      if (silentMs > SILENCE_MAX_MS) socket.destroy();
+      else if (silentMs > PING_AFTER_MS && !this.#pinged) {
+        this.#pinged = true;
+        socket.write(`${JSON.stringify({ jsonrpc: "2.0", id: PING_ID, method: "ping" })}\n`);
+      }
+    };
+    this.#timer = this.#clock.after(LOOK_MS, look);
+  }
+
+  /** Called when bytes arrive. */
+  heard(): void {
+    this.#heardAt = this.#clock.now();
+    this.#pinged = false;
+  }
+
+  isPong(id: RequestId | undefined): boolean {
+    return id === PING_ID;
+  }
+
+  stop(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+  }
+}

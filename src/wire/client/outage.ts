@@ -1,0 +1,133 @@
+/**
+ * Answers an agent while no broker can be reached: the handshake, the list of tools, a spooled write's acknowledgement, and
+ * an immediate error for every read. Loaded only in an outage.
+ */
+import { existsSync } from "node:fs";
+import type { Config } from "../../config/config.ts";
+import { answerWithoutPalace } from "../../broker/tools/apply.ts";
+import { checkArguments } from "../../protocol/tools/arguments.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { mountOf } from "../../base/mount.ts";
+import { VERSION } from "../../base/version.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { introduction } from "../../protocol/introduction.ts";
+import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
+import { offer } from "../../protocol/offers.ts";
+import { IDEMPOTENCY_META, type RpcError } from "../../protocol/spec.ts";
+import { toolsOf } from "../../protocol/tools/profile.ts";
+import { toolResult } from "../../protocol/tools/result.ts";
+import { findTool, type Tool } from "../../protocol/tools/table.ts";
+import { type McpVersion, SERVER_NAME } from "../../protocol/version.ts";
+import { isForLater, type Message, parseMessage } from "./delivery.ts";
+import { promisedId } from "./id-recipe.ts";
+import { toRpcError } from "./rpc-error.ts";
+import type { Spool, SpooledWrite } from "./spool.ts";
+
+/** Why no broker answers, and the spool for writes. `revision`: of MCP, by the client's handshake. */
+export type Absence = {
+  agent: string;
+  revision?: McpVersion | undefined;
+  config: Config;
+  spool: Spool;
+  away: PalaceError;
+};
+
+/** Returns the answer to the request `line` in the broker's place. A write is on disk when this returns. */
+export function answerInstead(line: string, absence: Absence): string {
+  const message = parseMessage(line);
+  const id = message.id ?? null;
+  try {
+    return JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(message, line, absence) });
+  } catch (error) {
+    return JSON.stringify({ jsonrpc: "2.0", id, error: error instanceof Refusal ? error.error : toRpcError(error) });
+  }
+}
+
+function resultOf(message: Message, line: string, absence: Absence): object {
+  const { method = "", params = {} } = message;
+  const { config, revision } = absence;
+  const envelope = readEnvelope(method, params);
+  if (envelope !== undefined) {
+    if ("error" in envelope) throw new Refusal(envelope.error);
+    const result = offer(method, config.tools) ?? keptWrite(message, line, absence, true);
+    return modernResult(method, result, { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS });
+  }
+  if (method === "initialize") return introduction(params["protocolVersion"], VERSION);
+  if (method === "ping") return {};
+  if (method === "tools/list") return { tools: toolsOf(config.tools, revision) };
+  return keptWrite(message, line, absence, false);
+}
+
+/** Spools a write. Errors: `away` for every other call. */
+function keptWrite(
+  { method, params = {} }: Message,
+  line: string,
+  { agent, config, spool, away }: Absence,
+  isModern: boolean,
+): object {
+  const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
+  if (tool?.kind !== "write") throw away;
+  const checked = checkArguments(tool, params["arguments"]);
+  if (!checked.ok) throw new Refusal(checked.error);
+  if (!isForLater(tool, checked.values)) throw away;
+  const meta = params["_meta"];
+  const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
+  if (typeof key !== "string") throw away;
+  const atMs = Date.now();
+  const refused = answerWithoutPalace({
+    ...{ key, isRepeatable: true, atMs, requestId: "" },
+    method: tool.name,
+    params: checked.values,
+    peer: { agent, door: "", uid: -1, pid: process.pid },
+  });
+  if (refused !== undefined) return toolResult(tool, refused.value, isModern);
+  append(spool, { atMs, agent, tool: tool.fullName, key, line }, { away, config });
+  const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
+  const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
+  if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` }, isModern);
+  const value = { success: true, spooled: true, ...(id !== undefined && { drawer_id: id }) };
+  return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
+}
+
+/** Errors: those of the spool. In a sandbox that lets nothing be kept there either, the sandbox is the one to name. */
+function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
+  try {
+    if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
+    spool.append(write);
+  } catch (error) {
+    if (away.code !== "TRANSPORT_SANDBOXED" || !(error instanceof PalaceError)) throw error;
+    const message = `${away.message}, and the write cannot be kept on this machine either: ${error.message}`;
+    throw new PalaceError(away.code, message, away.hint, { cause: error });
+  }
+}
+
+/** File systems in memory that belong to the whole machine. */
+const SHARED_MEMORY = ["/dev/shm", "/tmp"];
+
+/**
+ * A home in memory that holds no palace is the sandbox's own and ends with it.
+ * Errors: STORE_READ_ONLY.
+ */
+function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
+  const mount = mountOf(folder);
+  if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;
+  throw new PalaceError(
+    "STORE_READ_ONLY",
+    `${folder} lies in memory (tmpfs at ${mount.point}) and ends with the sandbox`,
+    "",
+  );
+}
+
+function aboutId({ name }: Tool, id: string | undefined): string {
+  if (id !== undefined) return "drawer_id is the id that the drawer has from then on";
+  if (name !== "add_drawer") return "ids of what it makes are known then";
+  return "its id is known then, as no answer has shown on this machine how this palace makes ids";
+}
+
+class Refusal extends Error {
+  readonly error: RpcError;
+  constructor(error: RpcError) {
+    super(error.message);
+    this.error = error;
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Answers one tool call of a command whose broker is away, as an agent's call is answered: a write is spooled. Loaded only
+ * in an outage.
+ */
+import type { Config } from "../../config/config.ts";
+import type { PalaceError } from "../../base/errors.ts";
+import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
+import { toolValue, toPalaceError } from "./client.ts";
+import { answerInstead } from "./outage.ts";
+import { isOutage, Spool } from "./spool.ts";
+
+export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
+
+/**
+ * Returns the tool's value once the write is on disk. Errors: `away` for any other call, and the broker's own errors about
+ * arguments.
+ */
+export function spoolCall({ config, agent, name, args, key }: CommandCall, away: PalaceError): Json {
+  if (!isOutage(away)) throw away;
+  const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };
+  const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const spool = new Spool(config.paths.spoolDir);
+  const response = JSON.parse(answerInstead(line, { agent, config, spool, away })) as RpcResponse;
+  if ("error" in response) throw toPalaceError(response.error);
+  return toolValue(name, response.result);
+}

@@ -1,0 +1,274 @@
+/**
+ * Spools writes that found no broker, until one takes them: one small file each, fsynced before the agent hears that its
+ * write is safe, readable by its user alone. A file is removed only after the broker has acknowledged it, so a write may be
+ * sent twice, even by two processes; its idempotency key makes that one write.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { faultPoint } from "../../base/fault.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { keepFolder, syncPath } from "../../base/folders.ts";
+import { unwritable } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
+
+/** `line` is the tools/call as the agent sent it, or a `turn.end`, with its key; `tool` names it. */
+export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
+export type SpoolEntry = SpooledWrite & { name: string };
+export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
+/** `againAtMs` is when a person had it sent again: its age counts from then. */
+type StoredWrite = SpooledWrite & { againAtMs?: number };
+
+/** Bounds of the writes spooled for one palace on one machine; they are a few of one agent, not a feeder's thousands. */
+const ENTRIES_MAX = 10_000;
+const SIZE_MAX_BYTES = 64 * 1024 * 1024;
+if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
+
+const SUFFIX = ".json";
+/**
+ * Ending of a spooled end of a turn. Clients from before those were spooled do not look at this ending; they would set
+ * such a file aside.
+ */
+const TURN_SUFFIX = ".turn";
+/** Ends of turns leave room for the writes that agents ask for. */
+const TURNS_SHARE = 0.5;
+const REFUSED = "refused";
+/** Room for a full spool that is refused as a whole, with its reasons. */
+const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
+/** A file beside the refused writes: since its time older ones are missing. */
+const DROPPED = "older-ones-dropped.txt";
+const PUT_ATTEMPTS = 5;
+/** Far longer than writing a file takes; a half-written file this old stays half-written. */
+const HALF_MAX_MS = 60_000;
+/** Orders the writes of one process; writes of two processes have no order. */
+const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
+let count = 0;
+
+/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
+export function isOutage({ code }: PalaceError): boolean {
+  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
+  return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
+}
+
+export class Spool {
+  readonly folder: string;
+  /** How often a broker refused a write for now, by its name, as far as this process has seen. */
+  readonly refusals = new Map<string, number>();
+  /** The writes that a broker refused for now while it took others, as far as this process has seen. */
+  readonly unsendable = new Set<string>();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /**
+   * Returns its name once the write is on disk. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY; the
+   * write is not spooled then.
+   */
+  append(write: SpooledWrite): string {
+    const names = this.#names();
+    const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
+    const sizeBytes = names.reduce((sum, name) => sum + sizeOf(join(this.folder, name)), Buffer.byteLength(text));
+    const isTurn = write.tool === "turn.end";
+    const share = isTurn ? TURNS_SHARE : 1;
+    if (names.length >= ENTRIES_MAX * share || sizeBytes > SIZE_MAX_BYTES * share)
+      throw new PalaceError(
+        "TRANSPORT_SPOOL_FULL",
+        "no broker can be reached, and as many writes as may be are waiting for one",
+        "palace doctor",
+      );
+    const name = `${client}.${String(++count).padStart(8, "0")}${isTurn ? TURN_SUFFIX : SUFFIX}`;
+    try {
+      this.#put(name, text);
+      return name;
+    } catch (cause) {
+      throw unwritable(this.folder, cause);
+    }
+  }
+
+  /** Retries, because another process may remove the empty folder before the file is written. */
+  #put(name: string, text: string): void {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        keepFolder(this.folder);
+        return writeFileAtomic(join(this.folder, name), text);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === PUT_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /**
+   * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes; of the files
+   * set aside before, drops the oldest beyond the bounds.
+   */
+  entries(): SpoolEntry[] {
+    this.#sweep(this.folder);
+    this.#dropRefused();
+    return this.#names().flatMap((name) => {
+      const entry = readEntry(join(this.folder, name));
+      if (entry === "gone") return [];
+      if (entry === undefined) this.refuse(name, "it is no spooled write");
+      else if (Date.now() - (entry.againAtMs ?? entry.atMs) > SPOOL_AGE_MAX_MS)
+        this.refuse(name, "it is too old to be sent once only");
+      else return [{ ...entry, name }];
+      return [];
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#names().length === 0;
+  }
+
+  /**
+   * Called after the acknowledgement. Errors: STORE_* when the file cannot be removed; the write is then sent again and
+   * done once.
+   */
+  remove(name: string): void {
+    try {
+      rmSync(join(this.folder, name), { force: true });
+    } catch (cause) {
+      throw unwritable(this.folder, cause);
+    }
+    for (const folder of [this.folder, dirname(this.folder)]) {
+      try {
+        rmdirSync(folder);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  /**
+   * Sets a write that the broker will never take aside, with its reason, for the user to look at. Returns false if that
+   * fails for now.
+   */
+  refuse(name: string, why: string): boolean {
+    const aside = join(this.folder, REFUSED);
+    try {
+      keepFolder(aside);
+      writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
+      renameSync(join(this.folder, name), join(aside, name));
+      syncPath(aside);
+      return true;
+    } catch {
+      // Another process may already have set it aside.
+      return !existsSync(join(this.folder, name));
+    }
+  }
+
+  refused(): RefusedEntry[] {
+    const aside = join(this.folder, REFUSED);
+    return list(aside, SUFFIX, TURN_SUFFIX).map((name) => {
+      const entry = readEntry(join(aside, name));
+      const { atMs, tool } = typeof entry === "object" ? entry : { atMs: 0, tool: "unknown" };
+      return { name, atMs, tool, why: readText(join(aside, `${name}.why`)).trim() };
+    });
+  }
+
+  /** Returns the refused write of that name; undefined for a file of another kind. */
+  readRefused(name: string): SpooledWrite | undefined {
+    const entry = readEntry(join(this.folder, REFUSED, name));
+    return entry === "gone" ? undefined : entry;
+  }
+
+  /**
+   * Moves a refused write back to the waiting ones, with `write` as its new content. A kill at any step leaves it in one of the
+   * two places. Errors: STORE_* when the files cannot be written.
+   */
+  sendAgain(name: string, write: SpooledWrite): void {
+    const aside = join(this.folder, REFUSED);
+    try {
+      writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
+      // A reason without its write would never be removed, so the reason is removed first.
+      rmSync(join(aside, `${name}.why`), { force: true });
+      faultPoint("spool.before-again");
+      renameSync(join(aside, name), join(this.folder, name));
+      syncPath(this.folder);
+    } catch (cause) {
+      throw unwritable(aside, cause);
+    }
+  }
+
+  /** When refused writes were last dropped to make room for others, epoch milliseconds; undefined: none were. */
+  get droppedAtMs(): number | undefined {
+    return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  /**
+   * Keeps the writes that were refused last. Leaves files that cannot be removed for the next time: no write may fail
+   * because of them.
+   */
+  #dropRefused(): void {
+    const aside = join(this.folder, REFUSED);
+    try {
+      this.#sweep(aside);
+      let sizeBytes = 0;
+      const tooMany = list(aside, SUFFIX, TURN_SUFFIX)
+        .map((name) => ({ file: join(aside, name), why: join(aside, `${name}.why`) }))
+        .map((one) => ({ ...one, atMs: statSync(one.why, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+        .toSorted((one, other) => other.atMs - one.atMs || (one.file < other.file ? 1 : -1))
+        .filter(({ file, why }, at) => {
+          sizeBytes += sizeOf(file) + sizeOf(why);
+          return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
+        });
+      if (tooMany.length === 0) return;
+      // A kill on the way leaves nothing untold, and no reason without its write, which nothing would ever remove.
+      writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
+      for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
+    } catch {
+      return;
+    }
+  }
+
+  /** Removes half-written files of killed processes. No caller was promised that those writes are safe. */
+  #sweep(folder: string): void {
+    for (const name of list(folder, ".tmp")) {
+      const file = join(folder, name);
+      const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Math.abs(Date.now() - since) > HALF_MAX_MS) rmSync(file, { force: true });
+    }
+  }
+
+  #names(): string[] {
+    return list(this.folder, SUFFIX, TURN_SUFFIX);
+  }
+}
+
+/** Errors: STORE_* for a folder that cannot be read; a missing folder counts as empty. */
+function list(folder: string, ...suffixes: string[]): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => suffixes.some((suffix) => name.endsWith(suffix)))
+      .toSorted();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw unwritable(folder, cause);
+  }
+}
+
+/** Returns "gone" when another process has delivered it, and undefined for a file of another kind. */
+function readEntry(file: string): StoredWrite | "gone" | undefined {
+  const text = readText(file);
+  if (text === "" && !existsSync(file)) return "gone";
+  try {
+    const { schema, atMs, agent, tool, key, line, againAtMs } = JSON.parse(text) as Record<string, unknown>;
+    if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
+    if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
+    return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,247 @@
+/**
+ * Starts the broker by executing it, at most once at a time. The start lock only saves work (twenty clients would start
+ * twenty processes, nineteen of which exit again at the broker's own lock); it proves nothing.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../base/can-write.ts";
+import { hasCoherentLocks, mountOf } from "../../base/mount.ts";
+import {
+  clearStopped,
+  dropStarting,
+  isStopped as hasStopMark,
+  readFailed,
+  setFailed,
+  takeStarting,
+  vanishedPalace,
+} from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { Health } from "../../protocol/spec.ts";
+import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
+import { assertSockets, findBroker } from "./discover.ts";
+
+const POLL_MS = 15;
+/** An older start mark belongs to a process that died. */
+export const START_MARK_MS = START_TIMEOUT_MS / 2;
+/** The first pause before a failed start is repeated; it doubles each time. */
+const START_AGAIN_MS = 1_000;
+/** The pause between attempts: when a resident already runs, a second one exits at once. */
+const BRIDGE_RESTART_MS = 5_000;
+
+export type Ensured = { health: Health; endpoint: string; started: boolean };
+
+/** True after `palace stop`: no client starts a broker then. */
+export function isStopped(config: Config): boolean {
+  return hasStopMark(config.paths);
+}
+
+/** Lifts `palace stop`. */
+export function clearStop(config: Config): void {
+  clearStopped(config.paths);
+}
+
+export type EnsureOptions = {
+  /**
+   * The wait for a broker that we cannot start. By default there is none, except for a read-only palace: there it lasts
+   * until the start's deadline.
+   */
+  timeoutMs?: number | undefined;
+  /** Called when a broker is being started here, which is worth waiting for. */
+  onStarting?: () => void;
+};
+
+/**
+ * Returns a live broker and starts one if needed, but never for a verbatim endpoint or a read-only palace. Errors:
+ * BROKER_STOPPED (sticky), BROKER_START_FAILED, TRANSPORT_REFUSED for a verbatim endpoint, PALACE_GONE,
+ * PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED, and the error that the started broker failed with.
+ */
+export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
+  if (isBridged(config)) return ensureBridged(config, options.onStarting);
+  const running = await findBroker(config);
+  if (running !== undefined) return { ...running, started: false };
+  // A broker that is started from inside a sandbox fails as this does, but only after its whole time.
+  if (config.endpoint === undefined) await assertSockets(config);
+  const since = performance.now();
+  let started = false;
+  let lastStart: number | undefined;
+  let againMs = START_AGAIN_MS;
+  for (;;) {
+    const found = await findBroker(config);
+    if (found !== undefined) return { ...found, started };
+    if (config.endpoint === undefined) {
+      const canStart = mayStart(config);
+      assertWorthWaiting(config, {
+        ...options,
+        waitedMs: performance.now() - since,
+        canStart,
+        hasStarted: lastStart !== undefined,
+      });
+      // The start is repeated at growing intervals: the started process may have died, or may have exited when idle before
+      // we connected.
+      if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
+        if (lastStart !== undefined) againMs *= 2;
+        started = (await startUnlessUp(config)) || started;
+        lastStart = performance.now();
+        options.onStarting?.();
+      }
+    } else if (performance.now() - since >= (options.timeoutMs ?? 0)) throw unanswered(config.endpoint);
+    await sleep(POLL_MS);
+  }
+}
+
+/**
+ * Waits until the broker has opened its palace: its door answers before that. Errors: the one that the palace cannot be
+ * opened with.
+ */
+export async function untilOpen<T extends Pick<Ensured, "health">>(config: Config, found: T): Promise<T> {
+  let { health } = found;
+  for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    health = (await findBroker(config))?.health ?? health;
+    if (health.status !== "opening") break;
+  }
+  const { error } = health;
+  if (health.status !== "failed" || error === undefined) return { ...found, health };
+  throw new PalaceError(error.code, error.message, error.hint);
+}
+
+/** Does what ensureBroker does, over this container's bridge, and starts its resident if needed. */
+async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  const sinceMs = Date.now();
+  let lastStart: number | undefined;
+  for (;;) {
+    const found = await findBroker(config);
+    if (found !== undefined) return { ...found, started: false };
+    const missing = missingBridge(config);
+    if (missing !== undefined) throw missing;
+    const fault = bridgeFault(config, sinceMs);
+    if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
+    if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
+      spawnResident(config);
+      lastStart = performance.now();
+      onStarting?.();
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
+
+/** Errors: the reason why no broker will come, or that none came in time. */
+function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, hasStarted }: Waiting): void {
+  const { paths } = config;
+  if (isStopped(config))
+    throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+  const foreign = foreignMount(config);
+  if (foreign !== undefined && waitedMs >= (timeoutMs ?? 0)) throw foreign;
+  if (waitedMs > (timeoutMs ?? START_TIMEOUT_MS) && !canStart)
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${paths.home} cannot be written here, and no broker of elsewhere answers`,
+      "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
+    );
+  if (waitedMs > START_TIMEOUT_MS)
+    throw new PalaceError(
+      "BROKER_START_FAILED",
+      `no broker became reachable within ${START_TIMEOUT_MS / 1000} s; its log is ${paths.logFile}`,
+      "run `palace logs`",
+    );
+  const gone = vanishedPalace(paths);
+  if (gone !== undefined) throw gone;
+  const failed = hasStarted ? readFailed(paths) : undefined;
+  if (failed !== undefined) throw failed;
+}
+
+/** Returns true when this process started a broker, and false when it waits for another's start. */
+async function startUnlessUp(config: Config): Promise<boolean> {
+  if (!takeStarting(config.paths, START_MARK_MS)) return false;
+  // The previous owner of the mark may have started a broker since we looked; the next look reports what is wrong with it.
+  const isUp = await findBroker(config).then(
+    (meanwhile) => meanwhile !== undefined,
+    () => true,
+  );
+  if (isUp) dropStarting(config.paths);
+  else spawnBroker(config);
+  return !isUp;
+}
+
+/** Returns the error for a verbatim endpoint where nothing answers. */
+export function unanswered(endpoint: string): PalaceError {
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `no broker answers at ${endpoint} (MEMPALACE_BROKER)`,
+    "start that broker where it belongs, or unset MEMPALACE_BROKER",
+  );
+}
+
+function bridgeSilent(): PalaceError {
+  return new PalaceError("TRANSPORT_TIMEOUT", "the bridge did not come up", "palace bridge status");
+}
+
+/**
+ * False for a read-only palace, as in the devbox: its broker runs elsewhere, and clients wait for it. The kernel enforces
+ * this: a process started here could not open the palace.
+ */
+function mayStart(config: Config): boolean {
+  const { paths } = config;
+  if (foreignMount(config) !== undefined) return false;
+  if (!existsSync(paths.home) || canWrite(paths.home)) return true;
+  return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
+}
+
+/**
+ * Returns the error for a palace on a mount where its lock does not exclude another machine's broker; such a palace is
+ * never opened from here.
+ */
+export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
+  // config.json may place the palace on another mount than its home.
+  const places = trustMount ? [] : [paths.home, paths.palaceDir].map((path) => ({ path, mount: mountOf(path) }));
+  const foreign = places.find(({ mount }) => !hasCoherentLocks(mount));
+  if (foreign === undefined) return undefined;
+  const { path, mount } = foreign;
+  return new PalaceError(
+    "PALACE_FOREIGN_MOUNT",
+    `${path} lies on a shared folder (${mount?.type ?? ""}), where the locks of other machines are not seen`,
+    "reach the broker of the machine it belongs to: palace bridge setup HOST",
+  );
+}
+
+/** `more` holds further arguments of the broker. */
+export function spawnBroker(config: Config, more: readonly string[] = []): void {
+  const startedAtMs = performance.now();
+  const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
+  // A child that exits before anybody could start the next one leaves its mark behind, which would delay every other start.
+  child.on("exit", () => {
+    if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
+  });
+  child.on("error", (cause) => {
+    setFailed(
+      config.paths,
+      new PalaceError("BROKER_START_FAILED", `${process.execPath} cannot be started`, "install Node 24 again", {
+        cause,
+      }),
+    );
+    dropStarting(config.paths);
+  });
+}
+
+/** Starts the bridge's resident; if one already runs, it holds its lock and the second one exits. */
+function spawnResident(config: Config): void {
+  spawnDetached(config, "palace", ["bridge", "run"]).on("error", () => {});
+}
+
+/** Starts one of our executables with this very Node, detached, so that it outlives this process. */
+function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
+  // The extension is not this file's own: in the shim's bundle that is .cjs.
+  const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
+  const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
+  const { palace, env } = config.handedOn();
+  const argv = [file, ...args, ...palace];
+  const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });
+  child.unref();
+  return child;
+}

@@ -1,0 +1,48 @@
+/**
+ * Ends a broker that speaks another protocol: it cannot be asked, so it is signalled. A file alone never decides which
+ * process that is: the listener on the socket must give the instance id of broker.json, and the kernel must name the same
+ * process for that socket as broker.json does. SIGTERM then drains it, as it drains a broker of any version.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../../config/config.ts";
+import { isAlive } from "../../base/alive.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { dial } from "../transport/endpoint.ts";
+import { get } from "../transport/http-client.ts";
+import { readBrokerFile } from "./discover.ts";
+
+const POLL_MS = 15;
+
+/** Resolves when the broker is gone. Errors: `mismatch`, with another hint, when nothing proves which process it is. */
+export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
+  const pid = await provenPid(paths.brokerFile);
+  if (pid === undefined)
+    throw new PalaceError(
+      mismatch.code,
+      `${mismatch.message}, and its process cannot be told for certain`,
+      "stop it with the palace-devbox that started it, on its own machine",
+      { cause: mismatch },
+    );
+  process.kill(pid, "SIGTERM");
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (isAlive(pid)) {
+    if (performance.now() > deadline)
+      throw new PalaceError("TRANSPORT_TIMEOUT", "the broker is still draining", "run `palace stop` again");
+    await sleep(POLL_MS);
+  }
+}
+
+async function provenPid(brokerFile: string): Promise<number | undefined> {
+  const file = readBrokerFile(brokerFile);
+  const door = file?.doors.find(({ kind }) => kind === "unix");
+  if (file === undefined || door === undefined) return undefined;
+  const { peerCredentials } = await import("../../base/libc.ts");
+  const socket = await dial(door);
+  // For a connected socket the kernel names the process that made it listen.
+  const listener = peerCredentials(socket);
+  const { body } = await get(socket, "/health");
+  const { instanceId } = JSON.parse(body) as { instanceId?: unknown };
+  const isProven = instanceId === file.instanceId && listener !== undefined && listener.pid === file.pid;
+  return isProven && Number.isInteger(file.pid) && file.pid > 1 ? file.pid : undefined;
+}

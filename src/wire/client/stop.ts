@@ -1,0 +1,111 @@
+/** Stops the broker cleanly and keeps it stopped, for users who stop or restart it by hand. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../../config/config.ts";
+import { isStarting, setStopped } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { hasBridge } from "./bridge.ts";
+import { connectClient } from "./client.ts";
+import { findBroker, readBrokerFile } from "./discover.ts";
+import { endOtherBroker } from "./stop-other.ts";
+
+const POLL_MS = 15;
+/** Long enough that a busy broker is not mistaken for none. */
+const ANSWER_MAX_MS = 10_000;
+/** The wait for the palace to be closed after the last peer was served. */
+const CLOSE_MAX_MS = 10_000;
+
+/**
+ * Drains and stops the broker; returns when it is gone. If this machine starts it, it stays stopped until `clearStop`.
+ * Errors: TRANSPORT_TIMEOUT, when it does not answer or does not end; STORE_DISK_FULL and STORE_READ_ONLY, when it has
+ * ended but the mark that keeps it stopped cannot be written.
+ */
+export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
+  if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
+  const before = await findBroker(config).catch((error: unknown) => {
+    // A broker that cannot be asked to stop must not find the mark that it is stopped.
+    if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
+    return undefined;
+  });
+  const unmarked = markStopped(config);
+  let stopped = await endBroker(config).catch(async (error: unknown) => {
+    if (!(error instanceof PalaceError && error.code === "PROTOCOL_VERSION_MISMATCH")) throw error;
+    await endOtherBroker(config, error);
+    return true;
+  });
+  // A starting broker may not have seen the mark: we wait for it and end it as well.
+  const deadline = performance.now() + START_TIMEOUT_MS / 2;
+  while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
+  if (await endBroker(config)) stopped = true;
+  // A broker that saw the mark before our request has ended by itself.
+  if (!stopped && before !== undefined) {
+    await untilClosed(config, before.health.instanceId);
+    stopped = true;
+  }
+  if (unmarked !== undefined)
+    throw new PalaceError(
+      unmarked.code,
+      `${stopped ? "the broker has ended" : "no broker runs"}, but nothing keeps the next agent from starting one: ${unmarked.message}`,
+      `${unmarked.hint}, then \`palace stop\` again`,
+      { cause: unmarked },
+    );
+  return { stopped, staysOff: true };
+}
+
+/** A full disk must not prevent a stop. Returns the reason why the mark could not be written. */
+function markStopped({ paths }: Config): PalaceError | undefined {
+  try {
+    setStopped(paths);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PalaceError) return error;
+    throw error;
+  }
+}
+
+/** Ends the running broker without the sticky mark; returns true if there was one. */
+async function endBroker(config: Config): Promise<boolean> {
+  const isOurs = config.endpoint === undefined && !hasBridge(config);
+  const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {
+    throw error instanceof PalaceError && error.code === "TRANSPORT_TIMEOUT" ? silentBroker(config, error) : error;
+  });
+  if (found === undefined) return false;
+  try {
+    const client = await connectClient({ config, agent: "palace stop", start: "never" });
+    await client.call("broker.stop", {}).finally(() => client.close());
+  } catch (error) {
+    // It may have seen the mark itself and be gone already.
+    if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
+  }
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while ((await findBroker(config))?.health.instanceId === found.health.instanceId) {
+    if (performance.now() > deadline)
+      throw new PalaceError(
+        "TRANSPORT_TIMEOUT",
+        "the broker is still draining",
+        "run `palace status`, then `palace stop` again",
+      );
+    await sleep(POLL_MS);
+  }
+  await untilClosed(config, found.health.instanceId);
+  return true;
+}
+
+/**
+ * Waits after its door is shut: it removes broker.json last, when everything is on disk and the lock is about to be free.
+ */
+async function untilClosed({ paths }: Config, instanceId: string): Promise<void> {
+  const closedBy = performance.now() + CLOSE_MAX_MS;
+  while (readBrokerFile(paths.brokerFile)?.instanceId === instanceId && performance.now() < closedBy)
+    await sleep(POLL_MS);
+}
+
+function silentBroker({ paths }: Config, cause: PalaceError): PalaceError {
+  const pid = readBrokerFile(paths.brokerFile)?.pid;
+  return new PalaceError(
+    "TRANSPORT_TIMEOUT",
+    `the broker does not answer within ${ANSWER_MAX_MS / 1000} s, and has not ended`,
+    `run \`palace stop\` again${pid === undefined ? "" : `; one that stays silent is process ${pid}`}`,
+    { cause },
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * A broker's address, and dialling it. An endpoint is written `unix:/path` or `http://host:port`. Imported by the
+ * client; it knows nothing of the messages on the stream.
+ */
+import { accessSync, constants } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { PalaceError } from "../../base/errors.ts";
+import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { Door } from "../../protocol/spec.ts";
+
+export type Endpoint = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
+
+const PORT_MAX = 65_535;
+
+/** Errors: CONFIG_BAD_VALUE. */
+export function parseEndpoint(text: string): Endpoint {
+  if (text.startsWith("unix:")) return { kind: "unix", path: text.slice("unix:".length).replace(/^\/\/(?=\/)/, "") };
+  const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
+  if (match?.[1] !== undefined && Number(match[2]) <= PORT_MAX)
+    return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_BROKER=${text} is not an endpoint`,
+    "write unix:/path/to.sock, http://host:port or ssh://user@host",
+  );
+}
+
+export function formatEndpoint(endpoint: Endpoint | Door): string {
+  if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
+  return `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
+}
+
+/** A connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
+export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
+  const where = formatEndpoint(endpoint);
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: unknown): void =>
+      reject(
+        isSandboxed(endpoint, cause)
+          ? new PalaceError("TRANSPORT_SANDBOXED", sandboxedAt(where, cause), SANDBOX_HINT, { cause })
+          : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
+      );
+    let socket: Socket;
+    try {
+      // By name: in a bare argument Node takes digits for a port.
+      socket =
+        endpoint.kind === "unix"
+          ? connect({ path: endpoint.path })
+          : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
+    } catch (cause) {
+      return refuse(cause);
+    }
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(
+        new PalaceError("TRANSPORT_TIMEOUT", `no answer from ${where} within ${timeoutMs} ms`, "run `palace status`"),
+      );
+    }, timeoutMs);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+    socket.once("error", (cause) => {
+      clearTimeout(timer);
+      refuse(cause);
+    });
+  });
+}
+
+const SANDBOX_HINT = "allow UNIX sockets in the settings of the sandbox, or run the command outside it";
+
+function sandboxedAt(where: string, cause: unknown): string {
+  return `a sandbox does not let this process open sockets (${(cause as NodeJS.ErrnoException).code} at ${where})`;
+}
+
+/**
+ * True when the system refused the socket itself. The kernel answers EACCES also for a socket of another user; then the
+ * file's own permissions refuse, too.
+ */
+function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code !== "EACCES" || endpoint.kind === "tcp") return code === "EPERM" || code === "EACCES";
+  try {
+    accessSync(endpoint.path, constants.W_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "EACCES";
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The two HTTP exchanges that a client needs, written by hand over a socket: loading node:http would take a third of
+ * the shim's start. They are `Upgrade: mcp`, after which the socket carries newline-delimited JSON-RPC, and a plain
+ * GET.
+ */
+import type { Socket } from "node:net";
+import { PalaceError } from "../../base/errors.ts";
+import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { REFUSED_HEADER } from "../../protocol/spec.ts";
+
+const HEAD_SIZE_MAX_BYTES = 16 * 1024;
+const BODY_SIZE_MAX_BYTES = 1024 * 1024;
+
+type Response = { status: number; headers: Map<string, string>; rest: Buffer };
+
+/** Turns the connection into a stream of messages. `rest` is what followed the head already. */
+export async function upgrade(
+  socket: Socket,
+  headers: Record<string, string>,
+  timeoutMs = DIAL_TIMEOUT_MS,
+): Promise<Response> {
+  socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
+  const response = await readHead(socket, timeoutMs);
+  assertAdmitted(socket, response);
+  if (response.status !== 101) {
+    socket.destroy();
+    throw new PalaceError(
+      "TRANSPORT_REFUSED",
+      `the other side answers ${response.status}: it is no palace broker`,
+      "run `palace doctor`",
+    );
+  }
+  return response;
+}
+
+/** GET with `Connection: close`; the body as text. */
+export async function get(
+  socket: Socket,
+  path: string,
+  more: Record<string, string> = {},
+  timeoutMs = DIAL_TIMEOUT_MS,
+): Promise<{ status: number; headers: Map<string, string>; body: string }> {
+  socket.write(requestHead(path, { Connection: "close", ...more }));
+  const { status, headers, rest } = await readHead(socket, timeoutMs);
+  assertAdmitted(socket, { status, headers });
+  // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
+  const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "")
+    ? Number(headers.get("content-length"))
+    : undefined;
+  if (length === undefined || length > BODY_SIZE_MAX_BYTES) {
+    socket.destroy();
+    throw new PalaceError(
+      "TRANSPORT_REFUSED",
+      "the other side does not speak as a palace broker does",
+      "run `palace doctor`",
+    );
+  }
+  const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
+  socket.destroy();
+  return { status, headers, body: body.found.toString("utf8") };
+}
+
+/** Sends a request without a body and returns a header of the answer; the connection stays open for the next. */
+export async function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
+  socket.write(requestHead(path, more));
+  const { headers } = await readHead(socket);
+  const value = headers.get(header);
+  if (value !== undefined) return value;
+  socket.destroy();
+  throw new PalaceError(
+    "TRANSPORT_REFUSED",
+    "the other side does not speak as a palace broker does",
+    "run `palace doctor`",
+  );
+}
+
+/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or when all places for connections are taken. */
+function assertAdmitted(socket: Socket, { status, headers }: Pick<Response, "status" | "headers">): void {
+  if (![401, 403, 421, 429].includes(status)) return;
+  socket.destroy();
+  const why = headers.get(REFUSED_HEADER);
+  if (why !== undefined)
+    throw new PalaceError("BROKER_BUSY", why, "end agents that are not needed, then repeat", { retryAfterMs: 1_000 });
+  if (status === 429)
+    throw new PalaceError("BROKER_BUSY", "the broker refused this token too often", "wait a minute, then repeat", {
+      retryAfterMs: 60_000,
+    });
+  if (status === 401)
+    throw new PalaceError(
+      "BROKER_DENIED",
+      "the broker does not take this token: wrong, revoked or expired",
+      "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
+    );
+  throw new PalaceError(
+    "BROKER_DENIED",
+    `the broker refuses this address (${status})`,
+    "on the broker's machine: palace config set allowed-hosts NAME, then palace restart",
+  );
+}
+
+function requestHead(path: string, headers: Record<string, string>): string {
+  const lines = Object.entries({ Host: "localhost", ...headers }).map(
+    ([name, value]) => `${name}: ${value.replaceAll(/[^\x20-\x7e]/g, "?")}`,
+  );
+  return `GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+}
+
+async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Response> {
+  const hasEnded = (bytes: Buffer): number => {
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES)
+      throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
+    return end === -1 ? -1 : end + 4;
+  };
+  const { found, rest } = await readUntil(socket, Buffer.alloc(0), hasEnded, timeoutMs);
+  const [first = "", ...lines] = found.toString("latin1").split("\r\n");
+  const headers = new Map(
+    lines
+      .filter(Boolean)
+      .map(
+        (line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const,
+      ),
+  );
+  return { status: Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? 0), headers, rest };
+}
+
+/** Reads until `end` gives an index; then the socket is paused, and `rest` is what follows the index. */
+function readUntil(
+  socket: Socket,
+  begun: Buffer,
+  end: (bytes: Buffer) => number,
+  timeoutMs = DIAL_TIMEOUT_MS,
+): Promise<{ found: Buffer; rest: Buffer }> {
+  return new Promise((resolve, reject) => {
+    let bytes = begun;
+    const settle = (action: () => void): void => {
+      clearTimeout(timer);
+      socket.off("data", onData).off("close", onClose).off("error", onClose);
+      socket.pause();
+      action();
+    };
+    const look = (): void => {
+      try {
+        const index = end(bytes);
+        if (index !== -1) settle(() => resolve({ found: bytes.subarray(0, index), rest: bytes.subarray(index) }));
+      } catch (error) {
+        settle(() => reject(error as Error));
+        socket.destroy();
+      }
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+      look();
+    };
+    const onClose = (): void =>
+      settle(() => reject(new PalaceError("TRANSPORT_CLOSED", "the broker closed the connection", "repeat the call")));
+    const timer = setTimeout(() => {
+      settle(() =>
+        reject(
+          new PalaceError("TRANSPORT_TIMEOUT", "something listens there and does not answer", "run `palace doctor`"),
+        ),
+      );
+      socket.destroy();
+    }, timeoutMs);
+    socket.on("data", onData).on("close", onClose).on("error", onClose);
+    socket.resume();
+    look();
+  });
+}

@@ -1,0 +1,116 @@
+/** What the opencode plugin follows of a turn, and what it shows the model of it. */
+import { expect, test } from "vitest";
+import { type Message, type Part, textOf, Turns } from "../../../src/agents/opencode/turns.ts";
+
+const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
+
+test("a turn ends once, with the user's words and the whole of each part of the answer", () => {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
+  // It rests before anything is said.
+  expect(turns.end("s")).toBeUndefined();
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I look." }));
+  turns.answer(part({ id: "p2", messageID: "m2", text: "hidden", synthetic: true }));
+  turns.answer(part({ id: "p3", messageID: "m3", text: "There." }));
+  turns.answer(part({ id: "p4", messageID: "m9", sessionID: "other", text: "elsewhere" }));
+  expect(turns.end("s")).toEqual({ user: "how?", assistant: "I look.\nThere.", signals: [] });
+  expect(turns.end("s")).toBeUndefined();
+});
+
+test("an answer that was broken off is none, and the next one is", () => {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
+  turns.broke({ sessionID: "s", role: "assistant", error: { name: "MessageAbortedError" } });
+  expect(turns.end("s")).toBeUndefined();
+  turns.begin("s", "m3", "again?");
+  turns.answer(part({ id: "p2", messageID: "m4", text: "So." }));
+  expect(turns.end("s")).toEqual({ user: "again?", assistant: "So.", signals: [] });
+});
+
+test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
+  const turns = new Turns();
+  turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
+  const messages: Message[] = [
+    { info: { id: "m1", role: "user" }, parts: [part({ text: "hidden", synthetic: true }), part({ text: "how?" })] },
+    { info: { id: "m2", role: "assistant" }, parts: [part({ text: "So." })] },
+  ];
+  const before = structuredClone(messages);
+  const [first, second] = turns.shown(messages);
+  expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "SCORE\nKNOWN\n\nhow?"]);
+  expect(second).toBe(messages[1]);
+  expect(messages).toEqual(before);
+  // Once the user has gone on, the question for scores is of the past.
+  const later = turns.shown([...messages, { info: { id: "m3", role: "user" }, parts: [part({ text: "and?" })] }]);
+  expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
+});
+
+test("after a compaction, what is told anew stands there once, and an empty answer tells nothing", () => {
+  const turns = new Turns();
+  const told = (): string[] =>
+    turns
+      .shown(["m1", "m2", "m3"].map((id) => ({ info: { id, role: "user" }, parts: [part({ text: id })] })))
+      .map(({ parts }) => textOf(parts));
+  expect(turns.lost("s")).toBe("shown");
+  turns.tell("s", "m1", { scoring: "", context: "ONE" });
+  turns.tell("t", "m2", { scoring: "", context: "OTHER" });
+  expect(turns.lost("s")).toBe("nothing");
+  turns.compacted("s");
+  turns.tell("s", "m3", { scoring: "", context: "" });
+  expect(turns.lost("s")).toBe("said");
+  expect(told()).toEqual(["ONE\n\nm1", "OTHER\n\nm2", "m3"]);
+  turns.tell("s", "m3", { scoring: "", context: "ONE" });
+  expect(told()).toEqual(["m1", "OTHER\n\nm2", "ONE\n\nm3"]);
+  expect(turns.lost("s")).toBe("nothing");
+});
+
+const tool = (id: string, command: string, state: object): Part => ({
+  ...{ id, type: "tool", tool: "bash", sessionID: "s", messageID: "m2" },
+  state: { input: { command }, ...state },
+});
+const done = (exit: unknown): object => ({ status: "completed", metadata: { output: "", exit } });
+
+function signals(...parts: Part[]): unknown {
+  const turns = new Turns();
+  turns.begin("s", "m1", "how?");
+  for (const one of parts) turns.answer(one);
+  turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));
+  return turns.end("s")?.signals;
+}
+
+test("commands of the turn tell what their exit codes tell", () => {
+  const failed = { ...done(1), output: "1 failing" };
+  expect(signals(tool("a", "cd app && npm test", failed))).toEqual(["tests-failed"]);
+  expect(signals(tool("a", "cd app && npm test", done(1)))).toEqual([]);
+  expect(signals(tool("a", "npm test", done(1)), tool("b", "npm test", done(0)))).toEqual(["tests-passed"]);
+  expect(signals(tool("a", "npm test", { status: "running" }), tool("a", "npm test", done(1)))).toEqual([
+    "tests-failed",
+  ]);
+  expect(signals(tool("a", "npm run build", done(2)))).toEqual(["command-failed"]);
+  expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
+});
+
+test("a tool that goes on, was broken off, or is of another session tells nothing", () => {
+  expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
+  expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
+  expect(signals(tool("a", "npm test", done(null)))).toEqual([]);
+  expect(signals({ ...tool("a", "npm test", done(1)), sessionID: "child" })).toEqual([]);
+  expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
+});
+
+test("messages that the user has taken back tell so at the end of the next turn, once", () => {
+  const turns = new Turns();
+  const turn = (): unknown => {
+    turns.begin("s", "m1", "how?");
+    turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));
+    return turns.end("s")?.signals;
+  };
+  turns.removed("s");
+  turns.removed("s");
+  expect([turn(), turn()]).toEqual([["reverted"], []]);
+  turns.removed("s");
+  turns.drop("s");
+  expect(turn()).toEqual([]);
+});

@@ -1,0 +1,48 @@
+/** What the tools that pi has called tell of a turn. */
+import { expect, test } from "vitest";
+import type { PiRunMessage } from "../../../src/agents/pi/host.ts";
+import { stepsIn } from "../../../src/agents/pi/tool-calls.ts";
+import { signalsOf } from "../../../src/agents/signal/signals.ts";
+
+const called = (id: string, command: unknown, name = "bash"): PiRunMessage => ({
+  ...{ role: "assistant", stopReason: "toolUse" },
+  content: [
+    { type: "text", text: "I look." },
+    { type: "toolCall", id, name, arguments: { command } },
+  ],
+});
+const ended = (toolCallId: string, text: string, isError: boolean): PiRunMessage => ({
+  ...{ role: "toolResult", toolCallId, isError, content: [{ type: "text", text }] },
+});
+const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(messages));
+
+test("commands of the run tell what their exit codes tell", () => {
+  const failed = ended("a", "1 failed\n\nCommand exited with code 1", true);
+  expect(signals(called("a", "npm test"), failed)).toEqual(["tests-failed"]);
+  expect(signals(called("a", "cd app && npm test"), failed)).toEqual(["tests-failed"]);
+  const silent = ended("a", "(no output)\n\nCommand exited with code 1", true);
+  expect(signals(called("a", "cd app && npm test"), silent)).toEqual([]);
+  expect(signals(called("a", "npm test"), failed, called("b", "npm test"), ended("b", "ok", false))).toEqual([
+    "tests-passed",
+  ]);
+  expect(signals(called("a", "npm run build"), failed)).toEqual(["command-failed"]);
+  expect(signals(called("a", "git restore ."), ended("a", "", false))).toEqual(["reverted"]);
+  expect(
+    signals(called("e", "", "edit"), ended("e", "", false), called("a", "git restore ."), ended("a", "", false)),
+  ).toEqual([]);
+});
+
+test("a command that was broken off, refused, took too long, or only writes such a line, tells nothing", () => {
+  for (const text of [
+    "Command aborted",
+    "Command timed out after 5 seconds. The shell exited with code 1",
+    "refused",
+    "Command exited with code 1, it said",
+    "Command exited with code ",
+    `${"x".repeat(24)}1`,
+  ])
+    expect(signals(called("a", "npm test"), ended("a", text, true)), text).toEqual([]);
+  expect(signals(called("a", "npm test"), ended("a", "Command exited with code 1", false))).toEqual(["tests-passed"]);
+  expect(signals(called("a", "npm test"))).toEqual([]);
+  expect(signals(called("a", 5), ended("a", "", false), { role: "assistant", content: "words" })).toEqual([]);
+});

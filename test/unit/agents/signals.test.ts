@@ -1,0 +1,37 @@
+/** What a turn's tools tell of it. */
+import { expect, test } from "vitest";
+import { signalsOf, type Step, stepOf } from "../../../src/agents/signal/signals.ts";
+
+const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit, output: "" });
+const EDITED: Step = { kind: "edited" };
+
+test("the last run of tests decides, whatever was run before and after it", () => {
+  expect(signalsOf([ran("npm test", 1), EDITED, ran("npm test"), ran("git status")])).toEqual(["tests-passed"]);
+  expect(signalsOf([ran("npm test"), EDITED, ran("vitest run", 1)])).toEqual(["tests-failed"]);
+  expect(signalsOf([ran("npm test"), EDITED, ran("npm test | tail", 0)])).toEqual([]);
+});
+
+test("the last command alone tells of a failure, and tests that are red are no other one", () => {
+  expect(signalsOf([ran("npm run build", 1), ran("ls")])).toEqual([]);
+  expect(signalsOf([ran("npm test"), ran("git push", 1)])).toEqual(["tests-passed", "command-failed"]);
+  expect(signalsOf([])).toEqual([]);
+});
+
+test("what is taken back before anything was changed is of the turn before; later it may be of this one", () => {
+  expect(signalsOf([ran("git status"), ran("git checkout .")])).toEqual(["reverted"]);
+  expect(signalsOf([EDITED, ran("npm test", 1), ran("git checkout .")])).toEqual(["tests-failed"]);
+});
+
+test.each([
+  ["Bash", { command: "ls" }, 0, ran("ls")],
+  ["bash", { command: "ls" }, 2, ran("ls", 2)],
+  ["bash", { command: "ls" }, undefined, undefined],
+  ["bash", { command: 5 }, 0, undefined],
+  ["bash", null, 0, undefined],
+  ["Edit", { file_path: "x" }, undefined, EDITED],
+  ["apply_patch", {}, 0, EDITED],
+  ["Read", { command: "ls" }, 0, undefined],
+  [5, { command: "ls" }, 0, undefined],
+])("the tool %j with %j that ended with %j", (tool, input, exit, step) => {
+  expect(stepOf(tool, input, exit === undefined ? undefined : { exit, output: "" })).toEqual(step);
+});

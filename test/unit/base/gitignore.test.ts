@@ -1,0 +1,196 @@
+/** Our .gitignore rules against git itself, and against patterns made to stand a matcher still. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { Gitignore } from "../../../src/base/gitignore.ts";
+import { cpuTimeOf } from "../../helpers/cpu-time.ts";
+import { seededRandom } from "../../helpers/random.ts";
+
+const NAMES = ["a", "b", "ab", "foo", "foo.log", ".env", "x y", "a-b", "[a]", "é"];
+const ATOMS = [
+  ..."abfo*?/!#[]-\\ .",
+  ...[
+    "**",
+    "**/",
+    "***/",
+    "/**",
+    "*.log",
+    "foo",
+    "[a-c]",
+    "[!a]",
+    "[^b]",
+    "[[:alpha:]]",
+    "[]a]",
+    "[[:",
+    ":]",
+    "\\*",
+    "a/",
+    "/a",
+    "a/b",
+    "é",
+  ],
+];
+const ROUNDS = 600;
+const SEED = 20_261_123;
+
+// Hundreds of processes of git, which take their time beside other suites.
+test("what git ignores is ignored, for hundreds of seeded rule files over a real tree", { timeout: 300_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
+  try {
+    const random = seededRandom(SEED);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const paths = [
+      ...new Set(
+        Array.from({ length: 80 }, () =>
+          Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(NAMES)).join("/"),
+        ),
+      ),
+    ];
+    // A path that is a file here must be a folder nowhere.
+    const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
+    for (const file of files) {
+      mkdirSync(join(folder, dirname(file)), { recursive: true });
+      writeFileSync(join(folder, file), "");
+    }
+    execFileSync("git", ["init", "-q"], { cwd: folder });
+    let ignored = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
+        Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
+      );
+      // Git 2.39 treats two asterisks beside other characters as its memory happens to lie; its manual says they are one.
+      if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
+      writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
+      const theirs = gitIgnored(folder, files);
+      const rules = new Gitignore(lines.join("\n"));
+      const ours = files.filter((file) => rules.test(file)?.ignored);
+      expect(ours, JSON.stringify(lines)).toEqual(theirs);
+      ignored += theirs.length;
+    }
+    expect(ignored).toBeGreaterThan(ROUNDS);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("classes hold the bytes that git's hold, whatever their names and however they are written", () => {
+  const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
+  try {
+    execFileSync("git", ["init", "-q"], { cwd: folder });
+    const files = Array.from({ length: 127 }, (_, at) => `x${String.fromCharCode(at + 1)}`).filter(
+      (name) => name !== "x/",
+    );
+    const named = [
+      "alnum",
+      "alpha",
+      "blank",
+      "cntrl",
+      "digit",
+      "graph",
+      "lower",
+      "print",
+      "punct",
+      "space",
+      "upper",
+      "xdigit",
+    ];
+    const classes = [
+      ...[...named, "toString", "no such", ""].map((name) => `[[:${name}:]]`),
+      ...[
+        "[[:]",
+        "[[:a]",
+        "[[:a]]",
+        "[a-c-e]",
+        "[--a]",
+        "[z-a]",
+        "[\\]-a]",
+        "[!!-~]",
+        "[[:digit:]-z]",
+        "[^[:alnum:]_]",
+        "[[-]]",
+        "[[[[]",
+      ],
+    ];
+    for (const one of classes) {
+      writeFileSync(join(folder, ".gitignore"), `x${one}`);
+      const rules = new Gitignore(`x${one}`);
+      expect(
+        files.filter((file) => rules.test(file)?.ignored),
+        one,
+      ).toEqual(gitIgnored(folder, files));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+function gitIgnored(folder: string, files: readonly string[]): string[] {
+  const args = ["-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "--stdin", "-z"];
+  try {
+    const out = execFileSync("git", args, { cwd: folder, input: files.join("\0"), stdio: ["pipe", "pipe", "ignore"] });
+    const found = new Set(out.toString().split("\0"));
+    return files.filter((file) => found.has(file));
+  } catch (error) {
+    // 1: none of them.
+    if ((error as { status?: number }).status === 1) return [];
+    throw error;
+  }
+}
+
+test("patterns that backtrack for ever elsewhere are decided in steps that are bounded", () => {
+  const deep = Array.from({ length: 70 }, () => "a").join("/");
+  const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
+  expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
+  expect(sixTimes.test(`${deep}/b`)?.ignored).toBe(true);
+  const below = (folders: number): string => `${Array(folders).fill("a").join("/")}/c`;
+  expect(new Gitignore(`${"**/a/".repeat(200)}b`).test(below(500))?.ignored).toBe(false);
+  expect(new Gitignore(`**/${"a/".repeat(400)}b`).test(below(1_000))).toBeUndefined();
+  expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
+});
+
+test("a pattern of more names, or parts of one, than any path has matches nothing", () => {
+  for (const part of ["a/", "?"])
+    for (const [times, isMatch] of [
+      [100, true],
+      [9_000, false],
+    ] as const) {
+      const path = `${part.replace("?", "a").repeat(times)}b`;
+      expect(new Gitignore(`${part.repeat(times)}b`).test(path)?.ignored, `${part} ${times}`).toBe(isMatch);
+    }
+});
+
+// Ten times the file: ten times the work, not a hundred times. The allowance is for a busy machine.
+test.each([
+  ["brackets that nothing closes", (n: number) => "[".repeat(n)],
+  ["class names that nothing closes", (n: number) => "[[:".repeat(n)],
+  ["class names in a class", (n: number) => `[${"[:".repeat(n)}]`],
+  ["backslashes before spaces", (n: number) => `a${"\\ ".repeat(n)}`],
+  ["names", (n: number) => "a/".repeat(n)],
+  ["ranges", (n: number) => `[${"\u0001-~".repeat(n)}]`],
+])("%s are parsed in linear time", (_what, textOf) => {
+  cpuTimeOf(() => new Gitignore(textOf(1_000)));
+  const small = Math.max(
+    cpuTimeOf(() => new Gitignore(textOf(2_000))),
+    2,
+  );
+  expect(cpuTimeOf(() => new Gitignore(textOf(20_000))) / small).toBeLessThan(50);
+});
+
+test("a class takes as long to match as a byte does, whatever stands in it", () => {
+  const name = `${"x".repeat(254)}y`;
+  const [short, long] = [1, 100_000].map((n) => new Gitignore(`*[${"ab".repeat(n)}]z`)) as [Gitignore, Gitignore];
+  const took = (rules: Gitignore): number => cpuTimeOf(() => Array.from({ length: 100 }, () => rules.test(name)));
+  took(short);
+  expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
+});
+
+test("a file is read in pieces, with the same rules", async () => {
+  const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
+  let pauses = 0;
+  const rules = await Gitignore.read(text, async () => void (pauses += 1));
+  for (const path of ["a", "b", "c", "d/e", "x/d/e"]) expect(rules.test(path)).toEqual(new Gitignore(text).test(path));
+  expect(rules.test("a")?.ignored).toBe(true);
+  expect(pauses).toBe(5);
+});

@@ -1,0 +1,14 @@
+/** Bounded waiting, with the machine's own clock. */
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+
+test("waiting until a moment that has passed ends without a word on stderr", () => {
+  const program = `
+    import { within } from "${new URL("../../../src/base/within.ts", import.meta.url).href}";
+    process.on("warning", (warning) => console.log(warning.name));
+    console.log(await within(new Promise(() => {}), -100));
+    setImmediate(() => {});`;
+  expect(execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" })).toBe(
+    "undefined\n",
+  );
+});

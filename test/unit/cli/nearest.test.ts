@@ -1,0 +1,20 @@
+/** The word somebody probably meant. */
+import { expect, test } from "vitest";
+import { nearestWord } from "../../../src/cli/terminal/nearest.ts";
+
+const verbs = ["up", "start", "stop", "status", "search", "doctor", "why"];
+
+test.each([
+  ["serach", "search"],
+  ["stp", "stop"],
+  ["doc", "doctor"],
+  ["statsu", "status"],
+  ["strat", "start"],
+])("%s is meant to be %s", (typed, meant) => {
+  expect(nearestWord(typed, verbs)).toBe(meant);
+});
+
+test("a word that is like nothing has no neighbour", () => {
+  expect(nearestWord("backup", verbs)).toBeUndefined();
+  expect(nearestWord("x", verbs)).toBeUndefined();
+});

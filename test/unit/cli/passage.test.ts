@@ -1,0 +1,123 @@
+/** A person sees the lines of a hit around the matching words, as they are in the source, with its heading and its line. */
+import { expect, test } from "vitest";
+import { passageOf, type Window } from "../../../src/cli/terminal/passage.ts";
+
+const FILLER = Array.from({ length: 300 }, (_, at) => `filler${at}`).join(" ");
+const TEXT = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\nWe roll the servers back by hand, one after the other. ${FILLER}`;
+const SIZE = { columns: 60, rows: 3 };
+
+function shown(text: string, query: string, window: Partial<Window> = {}): string[] {
+  return passageOf(text, query, { ...SIZE, ...window }).lines.map((line) => line.map((piece) => piece.text).join(""));
+}
+
+function marked(text: string, query: string): string[] {
+  const { lines } = passageOf(text, query, SIZE);
+  return lines.flat().flatMap(({ text: piece, isMatch }) => (isMatch ? [piece] : []));
+}
+
+test("the passage surrounds the matching words, and its lines fit the terminal", () => {
+  const lines = shown(TEXT, "how do we roll back a server");
+  expect(lines.join(" ")).toContain("roll the servers back by hand");
+  expect(lines).toHaveLength(3);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
+});
+
+test("words are marked as the index matches them, by their stems and without accents, and nothing else is", () => {
+  expect(marked(TEXT, "how do we roll back a server?")).toEqual(["roll", "servers", "back"]);
+  expect(marked("(Café), cafe's and cafeteria", "cafés")).toEqual(["Café", "cafe"]);
+});
+
+test("a passage begins and ends at words and marks where a line goes on", () => {
+  const words = new Set(TEXT.split(/\s+/));
+  for (const columns of [20, 33, 60, 100]) {
+    const lines = shown(TEXT, "filler150", { columns });
+    expect(
+      lines
+        .join(" ")
+        .split(" ")
+        .filter((word) => word !== "…" && !words.has(word)),
+    ).toEqual([]);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(lines[0]).toMatch(/^… /);
+    expect(lines.at(-1)).toMatch(/ …$/);
+  }
+});
+
+test("a passage begins with a whole line where one is before the matches", () => {
+  const text = `${FILLER}\n\nBefore it.\nThe key is here.\n\nAfter it.\nThe end.`;
+  expect(shown(text, "key", { rows: 5 })).toEqual(["Before it.", "The key is here.", "", "After it.", "The end."]);
+});
+
+test("lines of code and tables stay lines, with their indentation as far as they differ in it", () => {
+  const code = "    if (spare) {\n\n\n\tkey();\n      }\n    return 1;";
+  expect(shown(code, "key", { rows: 5 })).toEqual(["if (spare) {", "", "key();", "  }", "return 1;"]);
+  const table = "| a | b |\n|---|---|\n| key | 1 |\n| door | 2 |";
+  expect(shown(table, "key")).toEqual(["|---|---|", "| key | 1 |", "| door | 2 |"]);
+});
+
+test("without a matching word the passage is the beginning, and a short text is shown whole", () => {
+  expect(shown(TEXT, "unrelated")[0]).toBe("# Deploying");
+  expect(shown("the garage code is 4711", "open the parking door")).toEqual(["the garage code is 4711"]);
+  expect(shown("", "anything")).toEqual([]);
+});
+
+test("the passage names the heading above it, also one before the drawer, unless it shows that heading", () => {
+  const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
+  expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
+  expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
+  const after = TEXT.slice(-80) + "\n\nroll the servers back";
+  expect(passageOf(after, "roll", { ...SIZE, rows: 1, before: [TEXT] }).heading).toBe("On Fridays");
+});
+
+const FENCED =
+  "## Install\n\n```bash\npi install https://x.example # raw\n# URLs work too\n```\n\nThe words that match.";
+
+test("a comment in a code fence never becomes a heading, whether the fence begins in the drawer or before it", () => {
+  expect(passageOf(FENCED, "match", { ...SIZE, rows: 1 }).heading).toBe("Install");
+  const slice = FENCED.slice(FENCED.indexOf("# raw"));
+  expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
+  expect(passageOf(slice, "match", { ...SIZE, rows: 1, before: [FENCED.slice(0, 75)] }).heading).toBe("Install");
+  const two = "~~~\n# one\n```\n~~~\n\n# Two\n\nmatch";
+  expect(passageOf(two, "match", { ...SIZE, rows: 1 }).heading).toBe("Two");
+});
+
+test("headings begin a line, and only in markdown", () => {
+  const slice = "# raw URLs work too\n\nThe words that match.";
+  expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
+  expect(passageOf(slice, "match", { ...SIZE, rows: 1, hasHeadings: false }).heading).toBeUndefined();
+  expect(passageOf(slice, "match", { ...SIZE, rows: 1 }).heading).toBe("raw URLs work too");
+  const matter = "---\n# of the page\ntitle: x\n---\n\nThe words that match.";
+  expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
+});
+
+test("the line is the one with most of the question's words", () => {
+  const document = {
+    text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
+    at: 0,
+  };
+  const passage = passageOf(document.text, "who replaces the seal of the oven door", { ...SIZE, rows: 9, document });
+  expect(passage.line).toBe(7);
+});
+
+test("the line is the one of the first match in the document, and unknown without the document", () => {
+  const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
+  expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
+  const slice = FENCED.slice(20);
+  expect(passageOf(slice, "raw", { ...SIZE, document: { ...document, at: 27 } }).line).toBe(6);
+  expect(passageOf(FENCED, "match", SIZE).line).toBeUndefined();
+});
+
+test("one word that is wider than the terminal is cut into lines and steers nothing", () => {
+  const lines = shown(`\u001B[2J${"x".repeat(500)}`, "y", { columns: 40 });
+  expect(lines.every((line) => line.length <= 40 && !line.includes("\u001B"))).toBe(true);
+});
+
+test("a drawer that was cut inside a line is completed from its neighbours where they overlap", () => {
+  const whole = "nothing then hundreds of them, and servers at the end of the servants' hall";
+  const drawer = whole.slice(2, whole.indexOf("servants") + 4);
+  const window = { columns: 100, before: [`# Top\n${whole.slice(0, 60)}`], after: [whole.slice(20)] };
+  expect(shown(drawer, "servers", window)).toEqual([whole]);
+  expect(shown(drawer, "servers", { columns: 100, before: ["another one"], after: ["and one more"] })).toEqual([
+    drawer,
+  ]);
+});

@@ -1,0 +1,23 @@
+/** How search works here, in one sentence; asked of whatever command answers for the palace. */
+import { expect, test } from "vitest";
+import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
+
+test("each state of the model is a sentence for people", () => {
+  const told = (modelState: Parameters<typeof describeSearch>[0]["modelState"], modelDetail: string): string =>
+    describeSearch({ modelState, modelDetail });
+  expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
+  expect(told("loading", "/models/x")).toContain("by meaning too when the model is loaded.");
+  expect(told("downloading", "12 % of 90 MB")).toContain("when the model is downloaded (12 % of 90 MB).");
+  expect(told("missing", "the model could not be downloaded (fetch failed); searching by words only")).toBe(
+    "Search finds memories by words only, without a model: the model could not be downloaded. `palace doctor` says what to do.",
+  );
+});
+
+test("a command that says nothing, or has an engine of the user's own, leaves the sentence out", async () => {
+  const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
+  const search = { modelState: "ready", modelDetail: "x" };
+  expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);
+  expect(await askSearch(say({ search, engine: { kind: "command" } }), process.env)).toBeUndefined();
+  expect(await askSearch(say({ running: false }), process.env)).toBeUndefined();
+  expect(await askSearch([process.execPath, "-e", "process.exit(3)"], process.env)).toBeUndefined();
+});

@@ -1,0 +1,53 @@
+/** Commands in hints are written as they are typed here; what is somebody's name or a word of English stays as it is. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PACKAGE_ROOT } from "../../../src/cli/executable.ts";
+import { mcpEntry, spelled } from "../../../src/cli/terminal/spelling.ts";
+import { quoted } from "../../../src/base/shell-word.ts";
+
+const PALACE = process.cwd() === PACKAGE_ROOT ? "./scripts/palace" : join(PACKAGE_ROOT, "scripts/palace");
+
+test("a command is spelled, whatever stands around it", () => {
+  expect(spelled("run `palace start`; or: palace doctor")).toBe(`run \`${PALACE} start\`; or: ${PALACE} doctor`);
+  expect(spelled("MEMPALACE_OFFLINE=0 palace restart")).toBe(`MEMPALACE_OFFLINE=0 ${PALACE} restart`);
+  expect(spelled("palace undo --client X")).toBe(`${PALACE} undo --client X`);
+  expect(spelled("palace repair-status, then palace --help")).toBe(`${PALACE} repair-status, then ${PALACE} --help`);
+});
+
+test("a client's name is not a command, whatever it is", () => {
+  for (const name of ["palace call", "palace undo", 'my "palace call" agent', "palace search \\"]) {
+    const hint = `who has: ${JSON.stringify(name)}, "mcp"`;
+    expect(spelled(hint, "/p")).toBe(hint);
+  }
+});
+
+test("a folder's name and plain English are no commands", () => {
+  for (const text of [
+    "ls -ld '/home/me/old palace call/x'",
+    "the palace is closed",
+    "palace starts",
+    "memo-palace start",
+  ])
+    expect(spelled(text, "/p")).toBe(text);
+});
+
+test("the command on the other machine is the other machine's", () => {
+  expect(spelled("there: palace gate authorize KEY", "/p")).toBe("there: palace gate authorize KEY");
+});
+
+test("the palace that was named goes with the command, once, and not into a usage", () => {
+  expect(spelled("palace start", "/p")).toBe(`${PALACE} --palace /p start`);
+  expect(spelled("palace start", "/a b")).toBe(`${PALACE} --palace '/a b' start`);
+  expect(spelled("palace stop --palace /q; palace start", "/p")).toBe(
+    `${PALACE} stop --palace /q; ${PALACE} --palace /p start`,
+  );
+  expect(spelled("usage: palace search QUERY; more: palace search --help", "/p")).toBe(
+    `usage: ${PALACE} search QUERY; more: ${PALACE} search --help`,
+  );
+});
+
+test("an agent's entry is run from anywhere", () => {
+  expect(mcpEntry()).toBe(`${join(PACKAGE_ROOT, "scripts/palace")} shim`);
+  expect(mcpEntry("/a b")).toContain("shim --palace '/a b'");
+  expect(quoted("it's")).toBe(`'it'"'"'s'`);
+});

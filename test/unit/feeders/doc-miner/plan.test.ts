@@ -1,0 +1,130 @@
+/** What a run has to do, decided from the folder, the notes and the palace. */
+import { expect, test } from "vitest";
+import {
+  isFiled,
+  isUnchanged,
+  recordsByPath,
+  planFeed,
+  type PlanInput,
+} from "../../../../src/feeders/doc-miner/plan.ts";
+import type { Entry, Manifest, Stage } from "../../../../src/feeders/doc-miner/stage.ts";
+import type { FilingRecord } from "../../../../src/protocol/spec.ts";
+
+const found = { path: "a.md", mtime: 100.5, size: 7 };
+const entry: Entry = { mtime: 100.5, size: 7, sha256: "aa", room: "general", drawers: 1 };
+const record: FilingRecord = { sourceFile: "/s/a.md", mtime: 1, sha256: "aa", drawers: 1 };
+
+const plan = (change: Partial<PlanInput> = {}) =>
+  planFeed({
+    survey: { documents: [found], skipped: [], unreadable: [], undecided: [] },
+    manifest: manifest({ "a.md": entry }),
+    records: new Map([["a.md", record]]),
+    isMined: () => false,
+    rules: "r",
+    force: false,
+    ...change,
+  });
+
+function manifest(files: Manifest["files"]): Manifest {
+  return { schema: 1, root: "/p", wing: "w", rules: "r", files };
+}
+
+test("a file of the noted size and time that the palace holds as noted is not read", () => {
+  expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
+});
+
+test("a file that MemPalace has filed as it is now is not read, whatever the notes say, unless it is forced", () => {
+  const mined = {
+    isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
+      `${sourceFile} ${mtime}` === "a.md 100.5",
+  };
+  const alone = { ...mined, records: new Map<string, FilingRecord>(), rules: "other" };
+  expect(plan({ ...alone, manifest: undefined }).unchanged).toEqual([found]);
+  expect(plan({ ...alone, manifest: manifest({ "a.md": null }) }).unchanged).toEqual([found]);
+  expect(plan({ ...alone, force: true }).read).toEqual([found]);
+  const later = { documents: [{ ...found, mtime: 101 }], skipped: [], unreadable: [], undecided: [] };
+  expect(plan({ ...alone, survey: later }).read).toHaveLength(1);
+});
+
+test("times within a thousandth of a second are the same", () => {
+  expect(isUnchanged({ ...found, mtime: 100.5009 }, entry, record)).toBe(true);
+  expect(isUnchanged({ ...found, mtime: 100.502 }, entry, record)).toBe(false);
+});
+
+test.each([
+  ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [], undecided: [] } }],
+  ["a palace without it", { records: new Map<string, FilingRecord>() }],
+  ["a palace with other content", { records: new Map([["a.md", { ...record, sha256: "bb" }]]) }],
+  ["no notes", { manifest: undefined }],
+  ["a note that was only begun", { manifest: manifest({ "a.md": null }) }],
+  ["other room rules", { rules: "other" }],
+  ["--force", { force: true }],
+])("%s makes it be read", (_name, change: Partial<PlanInput>) => {
+  expect(plan(change).read).toHaveLength(1);
+});
+
+test("what was refused for its content is not read again while the palace holds nothing of it", () => {
+  const refused = { ...entry, sha256: "", refused: "binary" };
+  expect(isUnchanged(found, refused, undefined)).toBe(true);
+  expect(isUnchanged(found, refused, record)).toBe(false);
+});
+
+test("noted files that are no documents any more are gone", () => {
+  expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
+    "old/b.md",
+    "c.md",
+  ]);
+});
+
+test("what lies in a place that cannot be read, or judged, is not gone", () => {
+  const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
+  const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
+    plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })
+      .gone;
+  for (const kind of ["unreadable", "undecided"] as const) {
+    expect(hidden(kind, ["locked", "c.md"])).toEqual(["a.md", "lockedness.md"]);
+    expect(hidden(kind, [""])).toEqual([]);
+  }
+});
+
+test("the same content in the same room is filed, whatever the time", () => {
+  expect(isFiled("aa", "general", undefined, record)).toBe(true);
+  expect(isFiled("aa", "general", entry, record)).toBe(true);
+  expect(isFiled("aa", "backend", entry, record)).toBe(false);
+  expect(isFiled("bb", "general", entry, record)).toBe(false);
+  expect(isFiled("aa", "general", entry, undefined)).toBe(false);
+});
+
+const stage: Stage = {
+  isInPlace: false,
+  home: "/home/me/.cache/mempalace-docs",
+  wing: "w",
+  root: "/p",
+  prefix: "",
+  manifestFile: "",
+  formerManifestFile: undefined,
+};
+const at = (sourceFile: string): FilingRecord => ({ ...record, sourceFile });
+
+test("a document filed under another home is the same document", () => {
+  const records = recordsByPath(stage, [
+    at("/home/developer/.cache/mempalace-docs/w/docs/a.md"),
+    at("/elsewhere/b.md"),
+  ]);
+  expect([...records.keys()]).toEqual(["docs/a.md"]);
+});
+
+test("where two homes filed the same path, our own wins", () => {
+  const own = "/home/me/.cache/mempalace-docs/w/a.md";
+  for (const order of [
+    [own, "/home/other/.cache/mempalace-docs/w/a.md"],
+    ["/home/other/.cache/mempalace-docs/w/a.md", own],
+  ])
+    expect(recordsByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
+});
+
+test("a second project of the wing sees only what lies below its own folder", () => {
+  const second = { ...stage, prefix: "two-0badcafe" };
+  const records = recordsByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+  expect([...records.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
+});

@@ -1,0 +1,55 @@
+/** Rooms: routing by the project's rooms, and by folder names where there are none (palace.md 5.2, 5.8). */
+import { expect, test } from "vitest";
+import { placeDocument, stemOf } from "../../../../src/feeders/doc-miner/room.ts";
+
+const rooms = [
+  { name: "backend", keywords: ["api", "server"] },
+  { name: "web-ui", keywords: ["react"] },
+  { name: "planning", keywords: ["roadmap", "planning"] },
+];
+const room = (path: string, text = ""): string => placeDocument(path, text, rooms).room;
+
+test("the outermost folder that matches a room or a keyword decides", () => {
+  expect(room("API/react/readme.md")).toBe("backend");
+  expect(room("misc/react/readme.md")).toBe("web-ui");
+});
+
+test("a whole token of a longer name matches, a part of a word does not", () => {
+  expect(room("my-api.v2/readme.md")).toBe("backend");
+  expect(room("ui/readme.md")).toBe("web-ui");
+  expect(room("rapid/readme.md")).toBe("general");
+});
+
+test("the file's stem matches room names, not keywords", () => {
+  expect(room("misc/backend-notes.md")).toBe("backend");
+  expect(room("misc/server.md")).toBe("general");
+});
+
+test("else the room whose words occur most in the first 2000 characters wins, the first of equals", () => {
+  expect(room("a.md", "React and react on the server")).toBe("web-ui");
+  expect(room("a.md", "server react")).toBe("backend");
+  expect(room("a.md", `${"x".repeat(2000)} react`)).toBe("general");
+});
+
+test("the first 2000 characters are code points", () => {
+  expect(room("a.md", `${"😀".repeat(1995)}react`)).toBe("web-ui");
+  expect(room("a.md", `${"😀".repeat(1996)}react`)).toBe("general");
+});
+
+test("a keyword that is also the room's name counts twice", () => {
+  expect(room("a.md", "planning react react")).toBe("web-ui");
+  expect(room("a.md", "planning planning react react react")).toBe("planning");
+});
+
+test("without rooms the first folder decides by the table of known names", () => {
+  const placed = (path: string): string => placeDocument(path, "", undefined).room;
+  expect(placed("docs/deep/a.md")).toBe("documentation");
+  expect(placed("Front-End/a.md")).toBe("frontend");
+  expect(placed("infra/docs/a.md")).toBe("configuration");
+  expect(placed("README.md")).toBe("general");
+  expect(placed("lib/docs/a.md")).toBe("general");
+});
+
+test("a stem is the name without its last extension", () => {
+  expect([stemOf("a.b.md"), stemOf(".profile"), stemOf("Makefile")]).toEqual(["a.b", ".profile", "Makefile"]);
+});

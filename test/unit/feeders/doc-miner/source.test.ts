@@ -1,0 +1,190 @@
+/** The walk over a project, on real files: what is found, what is skipped and why; and reading by upstream's text rules. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readDocument, surveyProject } from "../../../../src/feeders/doc-miner/source.ts";
+import { SOURCE_SIZE_MAX_BYTES } from "../../../../src/protocol/limits.ts";
+import { cpuTimeOf } from "../../../helpers/cpu-time.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "palace-source-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function put(path: string, content: string | Buffer = "text\n"): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).documents.map(({ path }) => path);
+const skips = (): Record<string, string> =>
+  Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
+
+test("documents are found in order of name, source code and refused folders are passed over", () => {
+  for (const path of [
+    "b.md",
+    "a/z.md",
+    "src/x.ts",
+    "src/README.md",
+    "node_modules/p/README.md",
+    ".git/description.txt",
+    ".github/ci.yml",
+    "build/o.md",
+  ])
+    put(path);
+  expect(found()).toEqual([".github/ci.yml", "a/z.md", "b.md", "src/README.md"]);
+});
+
+test("the project itself may be called build", () => {
+  put("build/a.md");
+  expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
+});
+
+test("a folder with a virtual environment's mark is passed over", () => {
+  put("py/pyvenv.cfg");
+  put("py/lib/readme.md");
+  expect(found()).toEqual([]);
+});
+
+test("shell scripts without extension are found by their first line", () => {
+  put("run", "#!/usr/bin/env bash\necho\n");
+  put("tool", "#!/usr/bin/env python3\n");
+  put("blob", Buffer.from([0, 1, 2]));
+  expect(found()).toEqual(["run"]);
+});
+
+test("symbolic links are skipped, files and folders", () => {
+  put("real/a.md");
+  symlinkSync(join(root, "real"), join(root, "linked"));
+  symlinkSync(join(root, "real/a.md"), join(root, "b.md"));
+  expect(found()).toEqual(["real/a.md"]);
+  expect(skips()).toEqual({ "b.md": "symbolic link" });
+});
+
+test("a file over the limit is skipped with the reason, one at the limit is taken", () => {
+  for (const [name, size] of [
+    ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
+    ["full.txt", SOURCE_SIZE_MAX_BYTES],
+  ] as const) {
+    put(name);
+    truncateSync(join(root, name), size);
+  }
+  expect(found()).toEqual(["full.txt"]);
+  expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
+});
+
+test("what looks like a secret is skipped and named", () => {
+  put("secrets.yaml");
+  expect(found()).toEqual([]);
+  expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
+});
+
+test("folders to avoid are not entered", () => {
+  put("a.md");
+  put("cache/b.md");
+  expect(found([join(root, "cache")])).toEqual(["a.md"]);
+});
+
+test("a folder that cannot be read is told, not taken for empty", () => {
+  put("locked/a.md");
+  chmodSync(join(root, "locked"), 0);
+  // Root reads every folder, unless it lacks these two capabilities.
+  const asOthers = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"];
+  const source = join(import.meta.dirname, "../../../../src/feeders/doc-miner/source.ts");
+  const script = `import { surveyProject } from ${JSON.stringify(source)};
+    console.log(JSON.stringify(surveyProject(${JSON.stringify(root)}, []).unreadable));`;
+  const command = [
+    ...(process.getuid?.() === 0 ? asOthers : []),
+    process.execPath,
+    "--input-type=module",
+    "-e",
+    script,
+  ];
+  const answer = execFileSync(command[0] ?? "", command.slice(1), { encoding: "utf8" });
+  chmodSync(join(root, "locked"), 0o700);
+  expect(JSON.parse(answer)).toEqual(["locked"]);
+});
+
+test("a root that is no folder any more is unreadable as a whole", () => {
+  expect(surveyProject(join(root, "gone"), []).unreadable).toEqual([""]);
+});
+
+test(".gitignore hides files and folders, nearer files speak last, ! brings back", () => {
+  put(".gitignore", "*.txt\n/top.md\nprivate/\n\\#odd.md\nsub/deep/*.md\n");
+  put("sub/.gitignore", "!keep.txt\n/local.md\n");
+  for (const path of [
+    "a.txt",
+    "top.md",
+    "sub/top.md",
+    "private/x.md",
+    "#odd.md",
+    "sub/keep.txt",
+    "sub/drop.txt",
+    "sub/local.md",
+    "sub/in/local.md",
+    "sub/deep/x.md",
+  ])
+    put(path);
+  expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
+});
+
+test("an ignored folder is never entered, so nothing in it comes back", () => {
+  put(".gitignore", "out/\n!out/keep.md\n");
+  put("out/keep.md");
+  put("out/.gitignore", "!*\n");
+  expect(found()).toEqual([]);
+});
+
+test("a folder brought back by a nearer file is read as if no rule had hidden it", () => {
+  put(".gitignore", "logs/\n*.rst\n");
+  put("a/.gitignore", "!logs/\n");
+  put("a/logs/x.md");
+  put("a/logs/y.rst");
+  put("logs/z.md");
+  expect(found()).toEqual(["a/logs/x.md"]);
+});
+
+test("rules that bring a folder back are dropped inside it in linear time", () => {
+  put("a/x.md");
+  const took = (rules: number): number => {
+    put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
+    return cpuTimeOf(() => expect(found()).toEqual(["a/x.md"]));
+  };
+  took(200);
+  // Ten times the rules: ten times the work, not a hundred times. The allowance is for a busy machine.
+  const small = Math.max(took(200), 2);
+  expect(took(2_000) / small).toBeLessThan(40);
+});
+
+test("a document below rules that take too long is left out by name", () => {
+  const folder = "a".repeat(200);
+  put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
+  put(`${folder}/x.md`);
+  expect(found()).toEqual([]);
+  expect(skips()).toEqual({ [`${folder}/x.md`]: ".gitignore has rules too complex to decide" });
+});
+
+test("patterns are case-sensitive", () => {
+  put(".gitignore", "readme.md\n");
+  put("README.md");
+  expect(found()).toEqual(["README.md"]);
+});
+
+test("text is UTF-8 with U+FFFD for invalid bytes, line feeds only, and keeps its byte order mark", () => {
+  put("a.md", Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0x0d, 0x0a, 0x62, 0x0d, 0x63, 0xff, 0x0a]));
+  expect(readDocument(root, "a.md")).toMatchObject({ text: "\uFEFFa\nb\nc\uFFFD\n", size: 11 });
+});
+
+test("the hash is of the filed text, so other line ends are no change", () => {
+  put("unix.md", "one\ntwo\n");
+  put("dos.md", "one\r\ntwo\r\n");
+  const [unix, dos] = [readDocument(root, "unix.md"), readDocument(root, "dos.md")];
+  expect(typeof unix === "object" && typeof dos === "object" && unix.sha256 === dos.sha256).toBe(true);
+});
+
+test("content with NUL bytes is refused as binary", () => {
+  put("a.txt", Buffer.from("ab\0cd"));
+  expect(readDocument(root, "a.txt")).toMatch(/binary/);
+});

@@ -1,0 +1,123 @@
+/** The staging area on real files: who owns a wing's folder, copies with the original's time, notes. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  claimStage,
+  findStage,
+  identityOf,
+  type Manifest,
+  readManifest,
+  stageDocument,
+  stagedPath,
+  unstageDocument,
+  writeManifest,
+} from "../../../../src/feeders/doc-miner/stage.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "palace-stage-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+function project(name: string): string {
+  mkdirSync(join(home, name), { recursive: true });
+  return join(home, name);
+}
+const options = (root: string, palace = "/palace") => ({
+  cacheDir: join(home, "cache/palace"),
+  wing: "w",
+  root,
+  palace,
+});
+const manifest = (root: string): Manifest => ({ schema: 1, root, wing: "w", rules: "", files: { "a.md": null } });
+
+test("the first project of a wing is staged right below the wing", () => {
+  const stage = claimStage(options(project("one")));
+  expect(stagedPath(stage, "docs/a.md")).toBe(join(home, "cache/mempalace-docs/w/docs/a.md"));
+  expect(claimStage(options(project("one"))).prefix).toBe("");
+});
+
+test("a second project of the wing gets a folder of its own, and keeps it", () => {
+  claimStage(options(project("one")));
+  const second = claimStage(options(project("two")));
+  expect(second.prefix).toMatch(/^two-[0-9a-f]{8}$/);
+  expect(claimStage(options(project("two")))).toEqual(second);
+  expect(claimStage(options(project("one"))).prefix).toBe("");
+});
+
+test("a project that was moved keeps its place and its notes", () => {
+  const before = claimStage(options(project("here/proj")));
+  writeManifest(before, manifest(join(home, "here/proj")));
+  mkdirSync(join(home, "there"));
+  renameSync(join(home, "here/proj"), join(home, "there/proj"));
+  const after = claimStage(options(join(home, "there/proj")));
+  expect(after.prefix).toBe("");
+  expect(readManifest(after)?.files).toEqual({ "a.md": null });
+});
+
+test("a project of another name does not inherit from one that is away", () => {
+  claimStage(options(project("one")));
+  rmSync(join(home, "one"), { recursive: true });
+  expect(claimStage(options(project("two"))).prefix).not.toBe("");
+});
+
+test("looking for the place writes nothing", () => {
+  expect(findStage(options(project("one"))).prefix).toBe("");
+  expect(existsSync(join(home, "cache"))).toBe(false);
+});
+
+test("notes are kept for each palace", () => {
+  const root = project("one");
+  writeManifest(claimStage(options(root, "/a")), manifest(root));
+  expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
+});
+
+test("notes that say the same are not written again", () => {
+  const root = project("one");
+  const stage = claimStage(options(root));
+  writeManifest(stage, manifest(root));
+  const before = statSync(stage.manifestFile, { bigint: true });
+  writeManifest(stage, manifest(root));
+  const after = statSync(stage.manifestFile, { bigint: true });
+  expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
+});
+
+test("damaged notes count as none", () => {
+  const stage = claimStage(options(project("one")));
+  writeFileSync(stage.manifestFile, '{"schema":1,');
+  expect(readManifest(stage)).toBeUndefined();
+});
+
+test("a copy has the original's bytes and time", () => {
+  const stage = claimStage(options(project("one")));
+  stageDocument(stage, "docs/a.md", Buffer.from("x\r\n"), 1_700_000_000.123456);
+  const copy = stagedPath(stage, "docs/a.md");
+  expect(readFileSync(copy, "utf8")).toBe("x\r\n");
+  expect(statSync(copy).mtimeMs / 1000).toBeCloseTo(1_700_000_000.123456, 4);
+});
+
+test("removing a copy removes the folders it leaves empty, and no others", () => {
+  const stage = claimStage(options(project("one")));
+  for (const path of ["a/b/c.md", "a/d.md"]) stageDocument(stage, path, Buffer.from("x"), 1);
+  unstageDocument(stage, "a/b/c.md");
+  expect(existsSync(join(stagedPath(stage, "a"), "b"))).toBe(false);
+  expect(existsSync(stagedPath(stage, "a/d.md"))).toBe(true);
+  unstageDocument(stage, "a/d.md");
+  expect(existsSync(join(home, "cache/mempalace-docs"))).toBe(true);
+});
+
+test("a file may become a folder, and a folder a file", () => {
+  const stage = claimStage(options(project("one")));
+  for (const path of ["LICENSE", "LICENSE/mit.txt", "LICENSE"]) {
+    stageDocument(stage, path, Buffer.from("x"), 1);
+    expect(statSync(stagedPath(stage, path)).isFile()).toBe(true);
+  }
+});
+
+test("an identity is the part below the staging area of the wing", () => {
+  expect(identityOf("/home/x/.cache/mempalace-docs/w/a/b.md", "w")).toBe("w/a/b.md");
+  expect(identityOf("/src/mempalace-docs/.cache/mempalace-docs/w/a.md", "w")).toBe("w/a.md");
+  expect(identityOf("/home/x/a.md", "w")).toBeUndefined();
+});

@@ -1,0 +1,181 @@
+/** Profiles on a real ledger: ids, lessons, conversations, ageing, undo and forgetting of each, whatever the other profiles hold. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Profile, profileKey, profilesIn, readerOf } from "../../../src/learning/apart.ts";
+import { effectivenessIn, lessonsOf } from "../../../src/learning/lessons.ts";
+import { listMemories } from "../../../src/learning/list.ts";
+import type { Collection } from "../../../src/learning/memory.ts";
+import { dueMemories } from "../../../src/learning/retention.ts";
+import { plainTime } from "../../../src/learning/true-time.ts";
+import { memoryStats, why } from "../../../src/learning/why.ts";
+import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+
+const HOUR_MS = 3_600_000;
+const ASKED = "Why does the zeppelin pipeline time out?";
+const PROFILES: readonly Profile[] = [undefined, "work", "home"];
+
+let folder: string;
+let writer: LedgerWriter;
+let reader: SqliteLedgerReader;
+let clock: number;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
+  reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+  clock = Date.parse("2026-01-01T00:00:00Z");
+});
+afterEach(() => {
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Written = { id: string; memories: number; moved: number; gone: number; missing: unknown };
+
+function write(
+  method: string,
+  params: Record<string, unknown>,
+  { agent = "ada", profile, ...more }: { agent?: string; profile?: Profile; findings?: unknown; key?: string } = {},
+): Written {
+  clock += 1000;
+  const peer = { agent, door: "unix", uid: 0, pid: 1 };
+  const named = profile === undefined ? params : { ...params, profile };
+  const call = { key: `k${clock}`, isRepeatable: true, method, params: named, peer, requestId: "r", atMs: clock };
+  const [done] = writer.commit([{ ...call, ...more }]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value as Written;
+}
+
+/** A memory that a turn of the conversation is shown, and that its agent praises. */
+function praised(profile: Profile, id: string, conversation: string): void {
+  write("turn.begin", { conversation }, { profile, findings: { drawers: [id], mark: undefined } });
+  write("turn.end", { conversation, user: ASKED, assistant: "It is locked." }, { profile });
+  write("turn.begin", { conversation }, { profile });
+  expect(
+    write("outcome.score", { outcome: "worked", memory_scores: { [id]: "worked" }, conversation }, { profile }),
+  ).toMatchObject({
+    memories: 1,
+  });
+}
+
+const takeaway = (profile: Profile, text: string): string =>
+  write("outcome.record", { key_takeaway: text }, { profile }).id;
+const textsOf = async (profile: Profile): Promise<string[]> =>
+  (await listMemories({ reader: readerOf(reader, profile) }, {})).map(({ text }) => text);
+const pastOf = (profile: Profile, id: string): number | undefined => {
+  const told = why(readerOf(reader, profile), id, clock);
+  return told.found ? told.uses : undefined;
+};
+
+test("names with the same slug have keys of their own, and a name without letters has none", () => {
+  expect(["work", "Work", "work!", "my-home", "My home", "öl", "!", ""].map(profileKey)).toEqual([
+    "work",
+    expect.stringMatching(/^work-[0-9a-f]{12}$/),
+    expect.stringMatching(/^work-[0-9a-f]{12}$/),
+    expect.stringMatching(/^my_home-[0-9a-f]{12}$/),
+    expect.stringMatching(/^my_home-[0-9a-f]{12}$/),
+    expect.stringMatching(/^l-[0-9a-f]{12}$/),
+    undefined,
+    undefined,
+  ]);
+  expect(new Set(["work", "Work", "work!", "my-home", "My home"].map(profileKey)).size).toBe(5);
+  for (const profile of ["", "Work", "a/b", "work-1", 7, null])
+    expect(() => write("outcome.record", { key_takeaway: "Nobody's", profile })).toThrow("PROTOCOL_BAD_PARAMS");
+});
+
+test("the same text and the same key of two profiles are two memories", async () => {
+  const summary = { outcome: "worked", exchange_summary: "The hangar was locked", facts: ["It is locked on Sundays"] };
+  for (const profile of [...PROFILES, ...PROFILES]) write("outcome.score", summary, { profile });
+  for (const profile of PROFILES)
+    expect(await textsOf(profile)).toEqual(["The hangar was locked", "It is locked on Sundays"]);
+  expect(profilesIn(reader.places())).toEqual(new Set(PROFILES));
+});
+
+test("a profile learns nothing from another one's lessons, however many there are", () => {
+  const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
+  for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
+  // More than the newest outcomes of a concept that are read.
+  for (let turn = 0; turn < 45; turn++) praised("work", theirs, "c1");
+  const lessons = (profile: Profile): Set<string> => new Set(lessonsOf(readerOf(reader, profile), ASKED).solved.keys());
+  expect(lessons(undefined)).toContain(ours);
+  expect(lessons(undefined)).not.toContain(theirs);
+  expect(lessons("work")).toContain(theirs);
+  expect(lessons("work")).not.toContain(ours);
+  expect(lessons("home")).toEqual(new Set());
+  const effective = (room: Collection): unknown[] =>
+    PROFILES.map((profile) => effectivenessIn(readerOf(reader, profile), ASKED)(room));
+  expect(effective("working")).toEqual([1, 1, undefined]);
+  expect(effective("patterns")).toEqual([undefined, 1, undefined]);
+  expect(pastOf(undefined, ours)).toBe(3);
+  expect([pastOf(undefined, theirs), pastOf("home", theirs), pastOf("work", ours)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("a conversation of one profile is asked, scored and counted in that profile alone", () => {
+  const theirs = takeaway("work", "Unlock the work hangar");
+  write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
+  write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
+  write("turn.begin", { conversation: "c1" }, { profile: "work" });
+  // The only conversation that owes a score is of another profile.
+  for (const conversation of ["c1", "default", "mcp_x", "work\u001fc1"])
+    for (const profile of [undefined, "home"]) {
+      const score = { outcome: "failed", memory_scores: { [theirs]: "failed" }, conversation };
+      expect(write("outcome.score", score, { profile })).toMatchObject({ memories: 0 });
+    }
+  for (const profile of [undefined, "home"]) write("outcome.score", { outcome: "failed" }, { profile });
+  expect(write("score_memories", { memory_scores: { [theirs]: "failed" }, profile: "work" })).toMatchObject({
+    text: expect.stringContaining("0 memories"),
+  });
+  expect(pastOf("work", theirs)).toBe(0);
+  write("turn.begin", { conversation: "work\u001fc1" });
+  const kept = (profile: Profile): number => memoryStats(readerOf(reader, profile)).conversations;
+  expect([kept(undefined), kept("work"), kept("home")]).toEqual([1, 1, 0]);
+  expect(readerOf(reader, undefined).shownIn("work\u001fc1")).toEqual(new Set());
+  expect(readerOf(reader, "work").conversation("c1")).toMatchObject({
+    id: "c1",
+    turn: 2,
+    isAsked: true,
+    isScored: false,
+  });
+});
+
+test("each profile's memories grow old, and are undone and forgotten, as those of any other", async () => {
+  const ids = PROFILES.map((profile) => takeaway(profile, `The zeppelin of ${profile ?? "all"} is grey`));
+  const proven = takeaway("work", "Unlock the work hangar");
+  for (let turn = 0; turn < 4; turn++) praised("work", proven, `c${turn}`);
+  const moved = why(readerOf(reader, "work"), proven, clock);
+  expect(moved).toMatchObject({ room: "history", drawer: proven, wing: "roampal" });
+
+  clock += 25 * HOUR_MS;
+  const now = plainTime(clock);
+  expect(await dueMemories({ reader: readerOf(reader, undefined) }, now, false)).toEqual([ids[0]]);
+  const due = await dueMemories({ reader: readerOf(reader, "work") }, now, false);
+  expect(due).toContain(ids[1]);
+  // A request of one profile ages no memory of another.
+  const age = { ids: [...due, ...ids], time: now, isStart: false };
+  write("memory.age", age, { profile: "work", agent: "palace ageing" });
+  expect(reader.findDrawer(String(ids[1]))).toBeUndefined();
+  expect(reader.findDrawer(String(ids[0]))).toBeDefined();
+  expect(reader.findDrawer(String(ids[2]))).toBeDefined();
+
+  const undo = { agent: "palace ageing", sinceMs: clock - HOUR_MS, untilMs: clock + HOUR_MS };
+  write("memory.undo", undo, { agent: "palace undo" });
+  expect(await textsOf("work")).toContain("Key takeaway: The zeppelin of work is grey");
+
+  // The id that the memory is shown by is another one than its drawer's.
+  const shown = moved.found ? moved.id : "";
+  expect(shown).not.toBe(proven);
+  write("memory.forget", {}, { findings: { ids: [shown] } });
+  expect(reader.findDrawer(proven)).toBeUndefined();
+  write("memory.forget", {}, { findings: { match: "zeppelin" } });
+  for (const profile of PROFILES)
+    expect((await textsOf(profile)).filter((text) => text.includes("zeppelin"))).toEqual([]);
+});

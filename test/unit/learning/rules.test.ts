@@ -1,0 +1,312 @@
+/** What outcome-memory.md 2 and 3 say of a memory beside the golden vectors. */
+import { expect, test } from "vitest";
+import { spelledOut } from "../../../src/learning/acronyms.ts";
+import { aged, isGarbage } from "../../../src/learning/ageing.ts";
+import { entityBoost } from "../../../src/learning/content-graph.ts";
+import { contextType } from "../../../src/learning/context-type.ts";
+import { newConversation, onPrompt, onStop } from "../../../src/learning/conversation.ts";
+import { asksForRecent, matches, sorted, unknownOperator } from "../../../src/learning/filters.ts";
+import { alike } from "../../../src/learning/likeness.ts";
+import { meantFact, NEAR_ENOUGH, readWeight } from "../../../src/learning/memory-bank.ts";
+import { age, pastSigns, recency, timeOf } from "../../../src/learning/memory-object.ts";
+import type { Standing } from "../../../src/memory/port/outcome.ts";
+import { idIn, idsOf, isMemoryId, newStanding } from "../../../src/learning/memory.ts";
+import { afterOutcome } from "../../../src/learning/outcome.ts";
+import { fate } from "../../../src/learning/promotion.ts";
+import { readFilters } from "../../../src/learning/recall.ts";
+import { boosted, learnedShare, worth } from "../../../src/learning/ranking.ts";
+import { trust, wrongShare } from "../../../src/learning/trust.ts";
+import type { PastOutcome } from "../../../src/memory/port/outcome.ts";
+import { fitOf, reread } from "../../../src/learning/reranking.ts";
+import { afterRouted, route, type Route } from "../../../src/learning/routing.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOW_MS = Date.UTC(2026, 5, 1);
+const USUAL = { importance: 0.7, confidence: 0.7 };
+const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined, isRouted: false };
+const standing = (score: number, uses = 0, successes = 0): Standing => ({ ...newStanding(score), uses, successes });
+
+test("an outcome stays within 0 and 1, counts once, and the last ten are remembered", () => {
+  let now = newStanding(0.9);
+  for (let at = 0; at < 12; at++)
+    now = afterOutcome(now, { outcome: "worked", atMs: NOW_MS + at, reason: null, weight: 1 });
+  expect(now).toMatchObject({ score: 1, uses: 12, successes: 12, lastUsedMs: NOW_MS + 11 });
+  expect(now.past.map(({ atMs }) => atMs - NOW_MS)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  expect(afterOutcome(newStanding(0.1), { outcome: "failed", atMs: NOW_MS, reason: "no", weight: 1 }).score).toBe(0);
+});
+
+test("a source that is believed half changes score and successes by half", () => {
+  const half = afterOutcome(newStanding(0.5), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 0.5 });
+  expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
+});
+
+test("0.7 + 0.2 is the 0.9 that a promotion asks for", () => {
+  const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
+  expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
+});
+
+test("a bad memory goes, a new one only when it is worse, and facts and books never", () => {
+  const bad = standing(0.15, 3, 0);
+  expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
+  expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
+  expect(fate("history", standing(0.05, 3, 0), 0)).toEqual({ kind: "goes" });
+  expect(fate("memory_bank", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
+  expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
+});
+
+test("a memory of the day expires after a day and one of history after thirty, unless it has earned its promotion", () => {
+  expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
+  expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
+  expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
+  expect(aged("history", standing(0.8, 4, 4), 31 * DAY_MS)).toEqual({ kind: "goes" });
+  expect(aged("patterns", standing(0.8, 9, 9), 999 * DAY_MS)).toEqual({ kind: "stays" });
+  expect([isGarbage("working", { score: 0.19 }), isGarbage("memory_bank", { score: 0 })]).toEqual([true, false]);
+});
+
+test("outcomes weigh more the further a memory has come", () => {
+  const share = (uses: number, learned: number, collection: "working" | "memory_bank" = "working", weight = USUAL) =>
+    learnedShare({ collection, standing: { score: 0.5, uses, successes: uses }, weight }, learned);
+  expect([share(5, 0.8), share(3, 0.7), share(2, 0.5), share(2, 0.49), share(1, 1)]).toEqual([
+    0.8, 0.75, 0.65, 0.3, 0.2,
+  ]);
+  expect(share(0, 0.81, "memory_bank", { importance: 0.9, confidence: 0.9 })).toBe(0.55);
+  expect(share(0, 0.49, "memory_bank")).toBe(0.5);
+});
+
+test("outcomes that contradict each other are believed less, and the newest count most", () => {
+  const past = (signs: string) =>
+    [...signs].map((sign, atMs): PastOutcome => ({ outcome: sign === "Y" ? "worked" : "failed", atMs, reason: null }));
+  const [clear, mixed] = [wrongShare(Array(20).fill(past("YYYY"))), wrongShare(Array(20).fill(past("YNYN")))];
+  expect(wrongShare([])).toBeCloseTo(0.026, 3);
+  expect([clear, mixed]).toEqual([0.01, expect.closeTo(0.43, 2)]);
+  const of = (signs: string, wrong = clear, isHere = true) =>
+    trust(
+      past(signs).map(({ outcome }) => ({ outcome, isHere })),
+      wrong,
+    );
+  expect(of("")).toBe(1);
+  expect(of("N"), "one failed is enough where nobody errs").toBeLessThan(0.1);
+  expect(of("N", mixed), "and says little where many do").toBeGreaterThan(0.7);
+  expect(of("YYYNN")).toBeLessThan(of("NNYYY"));
+  expect(of("YYYN"), "one failed takes a proven memory below an untried one").toBeLessThan(1);
+  expect(of("YY")).toBeGreaterThan(1.6);
+  expect(of("YY", clear, false), "what helped elsewhere rises nowhere else").toBe(1);
+  expect(of("N", clear, false)).toBe(of("N"));
+});
+
+test("a new memory goes before a proven one that is less near, and a failed memory goes after one as near", () => {
+  const of = (similarity: number, uses: number, successes: number, score = 0.5, trusted = 1) =>
+    worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity, trusted);
+  expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1, 1.67));
+  expect(of(0.7, 3, 3, 1)).toBeGreaterThan(of(0.7, 1, 1, 0.7));
+  expect(of(0.7, 1, 1, 0.7)).toBeGreaterThan(of(0.7, 0, 0));
+  expect(of(0.7, 4, 1, 0.2)).toBeLessThan(of(0.7, 0, 0));
+  expect(of(0.66, 9, 9, 1, 1.6)).toBeGreaterThan(of(0.68, 3, 1, 0.3, 0.4));
+  expect(of(0.7, 3, 3, 0.8), "a signal has spoken against it").toBeLessThan(of(0.7, 3, 3, 1));
+  const fact = (weight: typeof USUAL) =>
+    worth({ collection: "memory_bank", standing: { score: 0.5, uses: 0, successes: 0 }, weight }, 0.7, 1);
+  expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
+});
+
+test("a distance shrinks for what there is reason to prefer", () => {
+  const memory = (collection: "patterns" | "memory_bank" | "books" | "working") => ({
+    ...{ collection, standing: { score: 0.5, uses: 0, successes: 0 }, weight: USUAL },
+  });
+  expect(boosted(memory("working"), 1, PLAIN)).toBe(1);
+  expect(boosted(memory("patterns"), 1, PLAIN)).toBe(0.9);
+  expect(boosted(memory("memory_bank"), 1, PLAIN)).toBeCloseTo(1 - 0.4 * 0.49, 9);
+  expect(boosted(memory("books"), 1, PLAIN)).toBe(0.7);
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS })).toBe(1);
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 3, rate: 1 } })).toBeCloseTo(
+    1 / 1.1,
+    9,
+  );
+  expect(boosted(memory("books"), 1, { ...PLAIN, ageMs: 8 * DAY_MS, evidence: { uses: 2, rate: 1 } })).toBe(1);
+  expect(boosted(memory("working"), 1, { ...PLAIN, entities: 1.25 })).toBe(0.8);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "exactly" })).toBe(0.8);
+  expect(boosted(memory("working"), 1, { ...PLAIN, solved: "partly" })).toBe(0.9);
+  expect(boosted(memory("working"), 1, { ...PLAIN, isRouted: true })).toBe(0.99);
+  expect(entityBoost([0.2])).toBeCloseTo(1.04, 9);
+  expect(entityBoost([1, 1, 1, 1])).toBe(1.1);
+});
+
+test("what is far less like the question than the best is not ranked, unless it holds as much of its words", () => {
+  const found = (name: string, cosine: number, words = 0) => ({ name, cosine, words });
+  const names = (all: ReturnType<typeof found>[]): string =>
+    alike(all)
+      .map(({ name }) => name)
+      .join("");
+  expect(names([found("a", 0.8), found("b", 0.51), found("c", 0.49)])).toBe("ab");
+  expect(names([found("a", 0.8, 5), found("b", 0.1, 4), found("c", 0.1, 3.9)])).toBe("ab");
+  expect(names([found("a", 0.8), found("b", Number.NaN)])).toBe("ab");
+  expect(names([])).toBe("");
+});
+
+test("a filter has so many fields and values that holding them against every memory takes no time", () => {
+  expect(readFilters({ tag: { $in: Array(100).fill("x") } }, undefined, NOW_MS)).toBeDefined();
+  expect(() => readFilters({ tag: { $nin: Array(101).fill("x") } }, undefined, NOW_MS)).toThrow(/100 values/);
+  const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`field${at}`, 1]));
+  expect(() => readFilters(fields, undefined, NOW_MS)).toThrow(/20 fields/);
+});
+
+test("a cross-encoder has a say only before outcomes are known", () => {
+  const before = 0.5;
+  expect(reread({ standing: { uses: 3 }, fact: undefined, before }, fitOf(9))).toBe(before);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(0))).toBeCloseTo(0.5, 9);
+  expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(-40))).toBeCloseTo(0.3, 9);
+  expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, fitOf(0))).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
+});
+
+test("an id names its collection and keeps its digits in every other", () => {
+  const ids = [
+    "memory_bank_12ab34cd",
+    "book_12ab34cd_chunk_0",
+    "books_12ab34cd_chunk_10",
+    "working_12ab34c",
+    "drawer_a_1",
+  ];
+  expect(ids.map(isMemoryId)).toEqual([true, true, true, false, false]);
+  expect(idIn("history", "working_ab12cd34")).toBe("history_ab12cd34");
+  expect(idIn("history", "books_12ab34cd_chunk_0")).toBe("books_12ab34cd_chunk_0");
+  expect(idsOf("patterns_ab12cd34")).toContain("working_ab12cd34");
+  expect(idsOf("drawer_a_1")).toEqual([]);
+});
+
+test("a question goes everywhere until its concepts are known, then where they were answered", () => {
+  const tally = (successes: number, failures = 0) => ({
+    successes,
+    failures,
+    partials: 0,
+    total: successes + failures,
+  });
+  const known = (tallies: Route["tallies"]): Route => ({ tallies, best: "patterns", rate: 1 });
+  expect(route([])).toMatchObject({ phase: "exploration", collections: { length: 5 } });
+  expect(route([known({ patterns: tally(4) })])).toMatchObject({ phase: "exploration", total: 0.4 });
+  expect(route([known({ patterns: tally(10), history: tally(2), books: tally(1) })])).toMatchObject({
+    ...{ phase: "medium", collections: ["patterns", "history"] },
+  });
+  expect(route([known({ patterns: tally(10) }), known({ patterns: tally(9), history: tally(10, 1) })])).toMatchObject({
+    ...{ phase: "high", collections: ["patterns", "history"], known: 2 },
+  });
+});
+
+test("a route learns from outcomes, and its best collection is the one with the highest rate", () => {
+  let now = afterRouted(undefined, "history", "failed");
+  expect(now).toMatchObject({ best: "history", rate: 0.5 });
+  now = afterRouted(now, "patterns", "worked");
+  now = afterRouted(now, "patterns", "partial");
+  expect(now).toEqual({
+    tallies: {
+      history: { successes: 0, failures: 1, partials: 0, total: 1 },
+      patterns: { successes: 1, failures: 0, partials: 1, total: 2 },
+    },
+    ...{ best: "patterns", rate: 1 },
+  });
+});
+
+test("filters compare values, days and bounds; a missing field is equal to nothing", () => {
+  const past = [{ outcome: "worked" as const, atMs: 0, reason: null }];
+  const standing = { ...newStanding(0.7), uses: 3, successes: 2.5, past };
+  const held = { metadata: { created_at: "2026-05-01T10:00:00Z", kind: "note" }, standing };
+  expect(matches(held, { created_at: "2026-05-01" })).toBe(true);
+  expect(matches(held, { created_at: { $gte: "2026-04-30", $lt: "2026-05-02" } })).toBe(true);
+  expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
+  expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
+  expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
+  // What came of a memory is asked for by the original's names.
+  expect(matches(held, { score: 0.7, uses: 3, success_count: { $gte: 2.5 }, last_outcome: "worked" })).toBe(true);
+  expect(matches(held, { last_outcome: "failed" })).toBe(false);
+  const used = { ...held, standing: { ...standing, lastUsedMs: Date.UTC(2026, 4, 2) } };
+  expect(matches(used, { last_used: "2026-05-02" })).toBe(true);
+  expect(matches(held, { absent: "x" })).toBe(false);
+  expect(matches(held, { absent: { $ne: "x" } })).toBe(true);
+  expect(matches(held, { last_used: { $lt: "2026" } })).toBe(true);
+  expect(unknownOperator({ uses: { $near: 3 } })).toBe("$near");
+  expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
+});
+
+test("the newest or the best comes first, and memories without a time come last", () => {
+  const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
+  const all = [
+    memory("a", 0.5, { created_at: "2026-01-01" }),
+    memory("b", 0.9, {}),
+    memory("c", 0.1, { timestamp: "2026-03-01", created_at: "2025-01-01" }),
+  ];
+  const ids = (by: "relevance" | "recency" | "score"): string =>
+    sorted(all, by)
+      .map(({ id }) => id)
+      .join("");
+  expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
+});
+
+test("only whole words ask for what was lately", () => {
+  expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
+  expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
+});
+
+test("acronyms are spelled out once, everyday words only in capitals", () => {
+  expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
+  expect(spelledOut("api of the application programming interface")).toBe(
+    "api of the application programming interface",
+  );
+  expect(spelledOut("tell us the rest")).toBe("tell us the rest");
+  expect(spelledOut("the US tax")).toBe("the US tax united states");
+});
+
+test("a talk is of the kind with most of its keywords", () => {
+  expect(contextType("my build fails in a test")).toBe("coding");
+  expect(contextType("tax on savings and income, error")).toBe("finance");
+  expect(contextType("hello")).toBe("general");
+});
+
+test("weights are read from words, text and lists", () => {
+  expect(["high", "Medium", ["low"], "0.25", 3, "", null, "what"].map((value) => readWeight(value, 0.7))).toEqual([
+    ...[0.9, 0.7, 0.5, 0.25, 1, 0.7, 0.7, 0.7],
+  ]);
+});
+
+test("a fact is meant by its words or its sense, and by nothing that says too little", () => {
+  const near = [
+    { id: "one", text: "The user likes tea", cosine: 0.7 },
+    { id: "two", text: "tea", cosine: 0.5 },
+  ];
+  expect(meantFact("likes TEA", near, NEAR_ENOUGH.update)).toBe("one");
+  expect(meantFact("my tea", near, 1)).toBe("two");
+  expect(meantFact("drinks", near, NEAR_ENOUGH.update)).toBeUndefined();
+  expect(meantFact("drinks", near, NEAR_ENOUGH.archive)).toBe("one");
+  expect(["e", "user", ""].map((text) => meantFact(text, near, 1))).toEqual([undefined, undefined, undefined]);
+});
+
+test("ages, outcomes and times are said shortly", () => {
+  const ages = [0, 61_000, 2 * HOUR_MS, DAY_MS, 30 * DAY_MS, 31 * DAY_MS, 365 * DAY_MS, 800 * DAY_MS];
+  expect(ages.map((ms) => age(NOW_MS - ms, NOW_MS))).toEqual(["now", "1m", "2h", "1d", "30d", "1mo", "12mo", "2y"]);
+  expect([20_000, 60_000, 3 * HOUR_MS].map((ms) => recency(NOW_MS - ms, NOW_MS))).toEqual([
+    ...["just now", "1 minutes ago", "3 hours ago"],
+  ]);
+  expect(pastSigns([{ outcome: "failed" }, { outcome: "worked" }, { outcome: "partial" }, { outcome: "failed" }])).toBe(
+    "[Y~N]",
+  );
+  expect(pastSigns([])).toBe("");
+  expect(timeOf("2026-06-01T00:00:00")).toBe(NOW_MS);
+  expect(timeOf("2026-06-01T02:00:00+02:00")).toBe(NOW_MS);
+  expect(timeOf("2026-06-01")).toBe(NOW_MS);
+  expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
+});
+
+test("an exchange is scored when the user answers a completed response, once", () => {
+  const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
+  expect(first).toMatchObject({ turn: 1, isAsked: false });
+  const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);
+  expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
+  // An interruption: there was no answer to judge.
+  expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
+  // Nothing was kept of the answer: what the user says next is of no older one.
+  const unkept = onStop(second, undefined, NOW_MS);
+  expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
+  expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
+  // What it was about is forgotten.
+  const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
+  expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
+  expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });
+});

@@ -1,0 +1,33 @@
+/** Arguments of a call: the names that upstream's skill texts use are taken, whatever else nobody knows is refused. */
+import { describe, expect, test } from "vitest";
+import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
+import { findTool } from "../../../src/protocol/tools/table.ts";
+
+function check(tool: string, given: unknown): unknown {
+  const row = findTool(`mempalace_${tool}`) ?? expect.unreachable(`no tool ${tool}`);
+  const checked = checkArguments(row, given);
+  return checked.ok ? checked.values : checked.error.message;
+}
+
+describe("other names of parameters", () => {
+  test.each([
+    ["traverse", { room: "auth" }, { start_room: "auth" }],
+    ["traverse", { room: "auth", start_room: "billing" }, { start_room: "billing" }],
+    ["find_tunnels", { wing1: "a", wing2: "b" }, { wing_a: "a", wing_b: "b" }],
+    ["find_tunnels", { wing2: "b" }, { wing_b: "b" }],
+    ["diary_write", { agent_name: "me", content: "c" }, { agent_name: "me", entry: "c" }],
+  ])("%s %j", (tool, given, taken) => expect(check(tool, given)).toEqual(taken));
+
+  test("a tool takes only its own", () => {
+    expect(check("list_rooms", { wing1: "a" })).toBe("Unknown parameter 'wing1' for tool mempalace_list_rooms");
+    expect(check("traverse", { constructor: "a" })).toBe("Unknown parameter 'constructor' for tool mempalace_traverse");
+  });
+
+  test("what is required is asked for by its own name", () => {
+    expect(check("traverse", {})).toBe("Missing required parameter 'start_room' for tool mempalace_traverse");
+    expect(check("diary_write", {})).toBe(
+      "Missing required parameters 'agent_name', 'entry' for tool mempalace_diary_write",
+    );
+    expect(check("find_tunnels", {})).toEqual({});
+  });
+});

@@ -1,0 +1,28 @@
+/** A file of agents' events is read through before a backup takes it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { assertEvents } from "../../../../src/memory/backup/look.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "look-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a folder and a missing file are reported as such, and a text file as a damaged one", () => {
+  mkdirSync(join(folder, "logstream.sqlite3"));
+  const said = (name: string): unknown => {
+    try {
+      return assertEvents(join(folder, name));
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      return [code, message];
+    }
+  };
+  expect(said("logstream.sqlite3")).toEqual(["STORE_CORRUPT", "it is no file"]);
+  expect(said("none")).toEqual(["STORE_CORRUPT", "it is no file"]);
+  writeFileSync(join(folder, "text"), "not a database, but long enough to have a head of one: ".repeat(20));
+  expect(said("text")).toEqual(["STORE_CORRUPT", "the file of the agents' events is damaged"]);
+});

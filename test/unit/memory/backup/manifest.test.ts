@@ -1,0 +1,80 @@
+/** The manifest of a backup comes from anywhere: each field that is missing, of another kind or beyond its bounds is refused. */
+import { expect, test } from "vitest";
+import { EVENTS, LEDGER } from "../../../../src/memory/backup/contents.ts";
+import { formatManifest, type ManifestBody, parseManifest } from "../../../../src/memory/backup/manifest.ts";
+
+const SUM = "0".repeat(64);
+const counts = {
+  drawers: 1,
+  vectors: 0,
+  closets: 0,
+  facts: 0,
+  links: 0,
+  sources: 0,
+  journal: 1,
+  events: 0,
+  artifacts: 0,
+};
+const ledger = { name: LEDGER, size: 10, sha256: SUM };
+const body: ManifestBody = {
+  ...{ version: "1", madeAtMs: 8.64e15, ledgerSchema: 0, journalSeq: 3, counts, leftOut: ["old"] },
+  ...{ unreadable: [{ name: EVENTS, why: "closed" }], files: [ledger, { ...ledger, name: EVENTS, size: 0 }] },
+};
+
+const parse = (change: (manifest: Record<string, unknown>) => unknown): unknown => {
+  const manifest = JSON.parse(formatManifest(body).toString()) as Record<string, unknown>;
+  return parseManifest(Buffer.from(JSON.stringify(change(manifest))));
+};
+const refusal = (why: string) =>
+  expect.objectContaining({ code: "STORE_CORRUPT", message: `the backup cannot be used: ${why}` });
+
+test("a whole manifest is read as it was written, with and without the files that could not be read", () => {
+  expect(parse((manifest) => manifest)).toEqual({ kind: "palace-devbox backup", schema: 1, ...body });
+  expect(parse(({ unreadable: _, ...rest }) => rest)).not.toHaveProperty("unreadable");
+});
+
+test.each<[string, Record<string, unknown>]>([
+  ["a version that is no text", { version: 1 }],
+  ["no time", { madeAtMs: undefined }],
+  ["a time before all times", { madeAtMs: -1 }],
+  ["a time beyond all dates", { madeAtMs: 8.64e15 + 2 }],
+  ["a schema that is no whole number", { ledgerSchema: 1.5 }],
+  ["a journal row that is a text", { journalSeq: "3" }],
+  ["no counts", { counts: null }],
+  ["a count below nothing", { counts: { ...counts, drawers: -1 } }],
+  ["a count that no number holds exactly", { counts: { ...counts, drawers: 2 ** 53 } }],
+  ["left-out collections that are one text", { leftOut: "old" }],
+  ["a left-out collection without a name", { leftOut: [1] }],
+  ["unread files that are no list", { unreadable: {} }],
+  ["an unread file without a reason", { unreadable: [{ name: EVENTS }] }],
+  ["an unread file without a name", { unreadable: [{ why: "closed" }] }],
+  ["files that are no list", { files: {} }],
+  ["no file", { files: [] }],
+  ["a file that is null", { files: [ledger, null] }],
+  ["a file whose name is none of a backup's", { files: [ledger, { ...ledger, name: "../x" }] }],
+  ["a file without a size", { files: [{ name: LEDGER, sha256: SUM }] }],
+  ["a file with half a sum", { files: [{ ...ledger, sha256: SUM.slice(1) }] }],
+  ["a file with a sum that is no number", { files: [{ ...ledger, sha256: "g".repeat(64) }] }],
+  ["one file twice", { files: [ledger, ledger] }],
+  ["the ledger behind another file", { files: [{ ...ledger, name: EVENTS }, ledger] }],
+])("a manifest with %s is refused", (_what, change) => {
+  expect(() => parse((manifest) => ({ ...manifest, ...change }))).toThrow(refusal("its manifest lacks something"));
+});
+
+test.each<[string, unknown]>([
+  ["another kind", { ...body, kind: "another backup", schema: 1 }],
+  ["a list", []],
+  ["nothing", null],
+])("%s is no backup of ours", (_what, value) => {
+  expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
+});
+
+test("a broken text and a manifest of a newer version have different errors", () => {
+  expect(() => parseManifest(Buffer.from("{"))).toThrow(refusal("its manifest is no JSON"));
+  expect(() => parse((manifest) => ({ ...manifest, schema: 2, version: "9.9" }))).toThrow(
+    expect.objectContaining({
+      code: "PROTOCOL_VERSION_MISMATCH",
+      message: "the backup was made by a newer palace-devbox (9.9)",
+    }),
+  );
+});

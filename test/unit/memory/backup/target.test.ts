@@ -1,0 +1,84 @@
+/** Where a backup may be written. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeBackup } from "../../../../src/memory/backup/make.ts";
+import { Gitignore } from "../../../../src/base/gitignore.ts";
+import type { SnapshotSource } from "../../../../src/memory/backup/snapshot.ts";
+import { assertTarget } from "../../../../src/memory/backup/target.ts";
+import { ROOT } from "../../../../scripts/main.ts";
+import { backupName } from "../../../../src/memory/backup/name.ts";
+import { Steps } from "../../../../src/base/steps.ts";
+import { tarHeader } from "../../../../src/memory/backup/tar.ts";
+
+let root: string;
+let own: { home: string; palaceDir: string };
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "goal-")));
+  own = { home: join(root, "home"), palaceDir: join(root, "home", "palace") };
+  mkdirSync(own.palaceDir, { recursive: true });
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+test.each([
+  ["the ledger", "home/ledger.sqlite3", "SQLite format 3\0"],
+  ["a file of the home that is not there yet", "home/ledger.sqlite3-wal", undefined],
+  ["the public palace", "home/palace/chroma.sqlite3", undefined],
+  ["somebody's file", "thesis.odt", "PK"],
+  ["another tar", "photos.tar", tarHeader("a.jpg", 3)],
+])("a backup is not written over %s, not even with --force", (_what, name, content) => {
+  const file = join(root, name);
+  if (content !== undefined) writeFileSync(file, content);
+  expect(() => assertTarget({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
+});
+
+test("with --force it is written over an older backup, an encrypted one and an empty file, and over no link", () => {
+  const file = join(root, "b.tar");
+  for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
+    writeFileSync(file, content);
+    assertTarget({ file, replace: true }, own);
+    expect(() => assertTarget({ file, replace: false }, own)).toThrow(/is there already/);
+  }
+  symlinkSync(file, join(root, "link.tar"));
+  expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
+});
+
+test("a backup to a file of somebody else ends before it begins, and leaves that file as it was", async () => {
+  const file = join(root, "thesis.odt");
+  writeFileSync(file, "PK");
+  const source = { ...own, ledgerFile: join(own.home, "ledger.sqlite3") } as SnapshotSource;
+  const input = {
+    source,
+    file,
+    replace: true,
+    passphrase: undefined,
+    note: { file, encrypted: false, scheduled: false },
+  };
+  await expect(makeBackup(input, new Steps())).rejects.toMatchObject({
+    code: "CONFIG_USAGE",
+  });
+  expect([readFileSync(file, "utf8"), readdirSync(own.home)]).toEqual(["PK", ["palace"]]);
+});
+
+test("a folder of backups may be the home itself, for their own names", () => {
+  assertTarget({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
+});
+
+test.each([false, true])(
+  "git does not add a backup that was written into this clone (encrypted: %s)",
+  (isEncrypted) => {
+    const rules = new Gitignore(readFileSync(join(ROOT, ".gitignore"), "utf8"));
+    expect(rules.test(backupName("0123abcd", new Date(), isEncrypted))).toMatchObject({ ignored: true });
+  },
+);

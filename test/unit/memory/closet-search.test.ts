@@ -1,0 +1,106 @@
+/** What closets say of hits: by rank, as upstream tells it; the hits themselves and their order stay. */
+import { expect, test } from "vitest";
+import { type Hit, labelClosets } from "../../../src/memory/search/closet-search.ts";
+import type { ClosetReader } from "../../../src/memory/port/closet.ts";
+
+/** A unit vector whose cosine to the question is the given one. */
+const at = (cosine: number): Float32Array => new Float32Array([cosine, Math.sqrt(1 - cosine * cosine)]);
+const ASKED = { vector: at(1), rows: [1, 2], filter: {} };
+
+const hit = (source: string, more: Partial<Hit> = {}): Hit => ({
+  ...{ drawer_id: `of ${source}`, text: `text of ${source}`, source_path: source },
+  ...{ distance: 0.3, effective_distance: 0.3, closet_boost: 0, matched_via: "drawer", ...more },
+});
+
+function reader(
+  closets: readonly [source: string, cosine: number, text?: string][],
+  positions: Readonly<Record<string, { index: number; total: number }>> = {},
+): { closets: ClosetReader } {
+  return {
+    closets: {
+      ofRows: () =>
+        closets.map(([sourceFile, cosine, text = `closet of ${sourceFile}`]) => ({
+          ...{ sourceFile, text, vector: at(cosine) },
+        })),
+      positions: (ids) => new Map(ids.flatMap((id) => (positions[id] === undefined ? [] : [[id, positions[id]]]))),
+      minedSources: () => [],
+      count: () => closets.length,
+    },
+  };
+}
+
+test("without closets the hits are what they were", () => {
+  const hits = [hit("/a"), hit("/b")];
+  expect(labelClosets(reader([]), hits, ASKED)).toEqual(hits);
+});
+
+test("closets that cannot be read take nothing away from the search", () => {
+  const { closets } = reader([]);
+  const broken = {
+    ...closets,
+    ofRows: () => {
+      throw new Error("database disk image is malformed");
+    },
+  };
+  expect(labelClosets({ closets: broken }, [hit("/a")], ASKED)).toEqual([hit("/a")]);
+});
+
+test("the boost goes by the rank of the source's best closet, five closets have one", () => {
+  const sources = ["/a", "/b", "/c", "/d", "/e", "/f"];
+  const closets = sources.map((source, index): [string, number] => [source, 0.9 - index / 10]);
+  const found = labelClosets(
+    reader(closets),
+    [...sources].reverse().map((source) => hit(source)),
+    ASKED,
+  );
+  expect(found.map((one) => [one["source_path"], one["closet_boost"], one["effective_distance"]])).toEqual([
+    ["/f", 0, 0.3],
+    ["/e", 0.04, 0.26],
+    ["/d", 0.08, 0.22],
+    ["/c", 0.15, 0.15],
+    ["/b", 0.25, 0.05],
+    ["/a", 0.4, 0],
+  ]);
+  expect(found.map((one) => one["matched_via"])).toEqual(["drawer", ...Array<string>(5).fill("drawer+closet")]);
+});
+
+test("a second closet of a source takes a rank, and says nothing more", () => {
+  const found = labelClosets(
+    reader([
+      ["/a", 0.9, "the best"],
+      ["/a", 0.8],
+      ["/b", 0.7],
+    ]),
+    [hit("/a"), hit("/b")],
+    ASKED,
+  );
+  expect(found.map((one) => one["closet_boost"])).toEqual([0.4, 0.15]);
+  expect(found[0]?.["closet_preview"]).toBe("the best");
+});
+
+test("a closet that is far away or of another model says nothing", () => {
+  const far = reader([["/a", -0.6]]);
+  expect(labelClosets(far, [hit("/a")], ASKED)).toEqual([hit("/a")]);
+  expect(labelClosets(reader([["/a", 0.9]]), [hit("/a")], { ...ASKED, vector: new Float32Array(3) })).toEqual([
+    hit("/a"),
+  ]);
+});
+
+test("the preview ends after 200 characters, the text after 10,000 and with a word about it", () => {
+  const closets = reader([["/a", 0.9, "🙂".repeat(300)]], { "of /a": { index: 2, total: 7 } });
+  const [long] = labelClosets(closets, [hit("/a", { text: "ü".repeat(10_001) })], ASKED);
+  expect(long).toMatchObject({ closet_preview: "🙂".repeat(200), drawer_index: 2, total_drawers: 7 });
+  expect(long?.text).toBe(
+    `${"ü".repeat(10_000)}\n\n[...truncated. 7 total drawers. Use mempalace_get_drawer for full content.]`,
+  );
+  const [whole] = labelClosets(closets, [hit("/a", { text: "ü".repeat(10_000) })], ASKED);
+  expect(whole?.text).toBe("ü".repeat(10_000));
+});
+
+test("a slice is found under its own id, and one drawer of a source bears no number", () => {
+  const closets = reader([["/a", 0.9]], { "slice of /a": { index: 1, total: 4 }, "of /a": { index: 0, total: 1 } });
+  const found = labelClosets(closets, [hit("/a", { chunk_id: "slice of /a" }), hit("/a"), hit("")], ASKED);
+  expect(found[0]).toMatchObject({ drawer_index: 1, total_drawers: 4 });
+  expect(found[1]).not.toHaveProperty("drawer_index");
+  expect(found[2]).toEqual(hit(""));
+});

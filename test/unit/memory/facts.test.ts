@@ -1,0 +1,207 @@
+/** The rules of facts through the real ledger: what is stored, what is answered, what repeats change. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
+import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
+
+type Shown = Record<string, unknown> & { facts: Record<string, unknown>[] };
+
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+const JOB = { subject: "Alice", predicate: "works at", object: "Acme" };
+
+let graph: GraphFixture;
+beforeEach(() => {
+  graph = createGraphFixture();
+});
+afterEach(() => graph[Symbol.dispose]());
+
+const query = (values: Record<string, unknown>): Shown => queryFacts(graph.reader.graph, values, NOW) as Shown;
+const objects = (list: unknown): unknown[] => (list as { object: unknown }[]).map(({ object }) => object);
+
+describe("kg_add", () => {
+  it("keeps names as first written and ids as upstream makes them", () => {
+    graph.write("kg_add", { subject: "  Alice O'Brien Jr ", predicate: "Works At", object: "Dr. Chen" });
+    expect(graph.write("kg_add", { subject: "ALICE obrien jr", predicate: "works_at", object: "DR. CHEN" })).toEqual({
+      success: true,
+      triple_id: expect.stringMatching(/^t_alice_obrien_jr_works_at_dr\._chen_[0-9a-f]{12}$/) as string,
+      fact: "ALICE obrien jr → works_at → DR. CHEN",
+    });
+    const [fact] = query({ entity: "dr. chen" }).facts;
+    expect(fact).toMatchObject({ direction: "incoming", subject: "Alice O'Brien Jr", predicate: "works_at" });
+    expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1 });
+  });
+
+  it("finds an open fact again whatever else is given, and opens a new one once that has ended", () => {
+    const first = graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" }) as { triple_id: string };
+    expect(graph.write("kg_add", { ...JOB, valid_from: "2024-01-01", valid_to: "2024-02-01" })).toMatchObject(first);
+    graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" });
+    const again = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
+    expect(again.triple_id).not.toBe(first.triple_id);
+    // Opened and ended within one millisecond, twice: still two ids.
+    graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" }, { atMs: 5 });
+    const third = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
+    const ids = [first, again, third].map((reply) => reply.triple_id);
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^t_alice_works_at_acme_[0-9a-f]{12}$/);
+  });
+
+  it("repeated with its key is done once and answered alike", () => {
+    const first = graph.write("kg_add", JOB, { key: "k", atMs: 1 });
+    graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
+    expect(graph.write("kg_add", JOB, { key: "k", atMs: 9 })).toEqual(first);
+    expect(factStats(graph.reader.graph)).toMatchObject({ triples: 1, current_facts: 0 });
+  });
+
+  it("is told to whoever keeps the files, and journaled, also where it cannot be repeated", () => {
+    const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+    const call = { key: "k", isRepeatable: false, method: "kg_add", params: JOB, peer, requestId: "r", atMs: 1 };
+    expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3, closets: 0 });
+    expect(graph.writer.commit([call]).outcomes[0]?.replayed).toBe(true);
+    expect(graph.writer.commit([{ ...call, key: "again" }]).changes.graph).toBe(0);
+  });
+
+  it.each([
+    [{ ...JOB, subject: " " }, "subject must be a non-empty string"],
+    [{ ...JOB, object: 5 }, "object must be a non-empty string"],
+    [{ ...JOB, object: "x".repeat(129) }, "object exceeds maximum length of 128 characters"],
+    [{ ...JOB, subject: "a\0b" }, "subject contains null bytes"],
+    [{ ...JOB, predicate: "a/b" }, "predicate contains invalid path characters"],
+    [{ ...JOB, predicate: "_a" }, "predicate contains invalid characters"],
+  ])("answers what it refuses %#", (params, error) => {
+    expect(graph.write("kg_add", params)).toEqual({ success: false, error });
+    expect(graph.reader.graph.isEmpty()).toBe(true);
+  });
+
+  it("raises on an interval that ends before it starts", () => {
+    expect(graph.write("kg_add", { ...JOB, valid_from: "2025-02-01", valid_to: "2025-01-01" })).toMatchObject({
+      message: "Internal tool error",
+      data: {
+        error_class: "ValueError",
+        message:
+          "valid_to='2025-01-01' is before valid_from='2025-02-01'; an inverted interval would be invisible to every KG query",
+      },
+    });
+  });
+});
+
+describe("kg_invalidate and kg_supersede", () => {
+  it("end every open fact of these ends, and succeed where there is none", () => {
+    graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
+    expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
+      success: true,
+    });
+    expect(graph.write("kg_invalidate", JOB, { atMs: new Date(2025, 5, 7).getTime() })).toEqual({
+      success: true,
+      fact: "Alice → works at → Acme",
+      ended: "2025-06-07",
+    });
+    graph.write("kg_invalidate", { ...JOB, ended: "2025-12-01" });
+    expect(query({ entity: "Alice" }).facts[0]).toMatchObject({ valid_to: "2025-06-07", current: false });
+  });
+
+  it("leave all as it was when the end lies before the start", () => {
+    graph.write("kg_add", { ...JOB, valid_from: "2025-02-01" });
+    const words = "is before valid_from='2025-02-01'; an inverted interval would be invisible to every KG query";
+    expect(graph.write("kg_invalidate", { ...JOB, ended: "2025-01-01" })).toMatchObject({
+      data: { message: `valid_to='2025-01-01' ${words}` },
+    });
+    const change = {
+      subject: "Alice",
+      predicate: "works at",
+      old_object: "Acme",
+      new_object: "Globex",
+      at: "2025-01-01",
+    };
+    expect(graph.write("kg_supersede", change)).toMatchObject({
+      data: { message: `at='2025-01-01T00:00:00Z' ${words}` },
+    });
+    expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
+  });
+
+  it("a question about the boundary is answered with the successor alone", () => {
+    graph.write("kg_add", JOB);
+    const change = { subject: "Alice", predicate: "works at", old_object: "acme", new_object: "Globex" };
+    expect(graph.write("kg_supersede", { ...change, at: "2025-06-01" })).toMatchObject({
+      success: true,
+      fact: "Alice → works at → Globex",
+      superseded: "acme",
+    });
+    expect(objects(query({ entity: "Alice", as_of: "2025-06-01" }).facts)).toEqual(["Globex"]);
+    expect(objects(query({ entity: "Alice", as_of: "2025-05-31T23:59:59Z" }).facts)).toEqual(["Acme"]);
+    graph.write("kg_supersede", { ...change, old_object: "Globex", new_object: "Initech" }, { atMs: NOW });
+    expect(query({ entity: "Initech" }).facts[0]).toMatchObject({ valid_from: "2026-01-01T00:00:00Z" });
+  });
+
+  it("a supersede without a fact to end opens the new one, and makes no entity of the old", () => {
+    graph.write("kg_supersede", { subject: "Alice", predicate: "likes", old_object: "tea", new_object: "coffee" });
+    expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
+  });
+});
+
+describe("kg_query", () => {
+  it("tells what is past, present and future, unless a moment is asked for", () => {
+    graph.write("kg_add", { ...JOB, object: "Past", valid_to: "2025-01-01" });
+    graph.write("kg_add", { ...JOB, object: "Present" });
+    graph.write("kg_add", { ...JOB, object: "Future", valid_from: "2027-01-01" });
+    const all = query({ entity: "Alice" });
+    expect([all["historical_facts"], all["active_facts"], all["future_facts"]].map(objects)).toEqual([
+      ...[["Past"], ["Present"], ["Future"]],
+    ]);
+    expect(all["count"]).toBe(3);
+    const then = query({ entity: "Alice", as_of: "2024-01-01" });
+    expect([then["historical_facts"], then["active_facts"]].map(objects)).toEqual([[], ["Past", "Present"]]);
+  });
+
+  it("shows a fact about oneself from both sides, and one side where that is asked", () => {
+    graph.write("kg_add", { subject: "Narcissus", predicate: "loves", object: "Narcissus" });
+    expect(query({ entity: "Narcissus" }).facts.map(({ direction }) => direction)).toEqual(["outgoing", "incoming"]);
+    expect(query({ entity: "Narcissus", direction: "incoming" }).facts).toHaveLength(1);
+    expect(() => query({ entity: "Narcissus", direction: "up" })).toThrow(
+      "direction must be 'outgoing', 'incoming', or 'both'",
+    );
+  });
+
+  it("takes a part of a name for the one entity that has it, and names the several", () => {
+    graph.write("kg_add", { subject: "Alice Smith", predicate: "likes", object: "tea_100%" });
+    expect(query({ entity: "smith" })).toMatchObject({ entity: "Alice Smith", resolved_from: "smith", count: 1 });
+    expect(query({ entity: "mit" })).not.toHaveProperty("candidates");
+    graph.write("kg_add", { subject: "Bob Smith", predicate: "likes", object: "tea" });
+    expect(query({ entity: "Smith" })).toMatchObject({
+      entity: "Smith",
+      count: 0,
+      candidates: [
+        { id: "alice_smith", name: "Alice Smith" },
+        { id: "bob_smith", name: "Bob Smith" },
+      ],
+    });
+    // An entity of its own has the name: its facts, if none, none.
+    graph.write("kg_add", { subject: "Smith", predicate: "is", object: "a name" });
+    expect(query({ entity: "Smith", as_of: "" })).toMatchObject({ entity: "Smith", count: 1 });
+    graph.write("kg_add", { subject: "Carol", predicate: "likes", object: "tea", valid_from: "2025-01-01" });
+    graph.write("kg_add", { subject: "Carol Jones", predicate: "likes", object: "tea" });
+    expect(query({ entity: "Carol", as_of: "2024-01-01" })).toMatchObject({
+      ...{ entity: "Carol", count: 0, candidates: [{ id: "carol_jones", name: "Carol Jones" }] },
+    });
+    expect(query({ entity: "%" })).toMatchObject({ count: 0 });
+    expect(query({ entity: "10_" })).not.toHaveProperty("candidates");
+  });
+});
+
+it("kg_timeline pages through facts by their start, unknown starts last", () => {
+  const starts = ["2025-03-01", undefined, "2025-01-01", "2025-02-01"];
+  starts.forEach((valid_from, index) => graph.write("kg_add", { ...JOB, object: `o${index}`, valid_from }));
+  const page = (values: Record<string, unknown>) => factTimeline(graph.reader.graph, values) as Record<string, unknown>;
+  expect(objects(page({})["timeline"])).toEqual(["o2", "o3", "o0", "o1"]);
+  expect(page({ limit: 2, offset: 3, entity: "alice" })).toEqual({
+    entity: "alice",
+    timeline: [
+      { subject: "Alice", predicate: "works_at", object: "o1", valid_from: null, valid_to: null, current: true },
+    ],
+    count: 1,
+    total: 4,
+    offset: 3,
+    limit: 2,
+  });
+  expect(page({ limit: 0 })["count"]).toBe(1);
+  expect(page({ entity: "nobody" })).toMatchObject({ timeline: [], total: 0 });
+  expect(() => page({ entity: "" })).toThrow("entity must be a non-empty string");
+});

@@ -1,0 +1,25 @@
+/** The hall of a text against the plain definition: the first hall that holds most of its keywords as substrings. */
+import { expect, test } from "vitest";
+import { hallOf } from "../../../src/memory/drawer/hall.ts";
+import { KeywordScanner } from "../../../src/memory/drawer/keywords.ts";
+
+test.each([
+  ["nothing of it", "general"],
+  ["A bug in the API", "technical"],
+  ["Conscious", "consciousness"],
+  ["gameplay", "creative"],
+  ["happy code", "emotions"],
+  ["é love 😀 hate", "emotions"],
+])("%s is of hall %s", (text, hall) => expect(hallOf(text)).toBe(hall));
+
+test("a scanner finds what String.includes finds, overlapping keywords too", () => {
+  const keywords = ["ab", "abc", "bc", "c", "cab", "b a"];
+  const scanner = new KeywordScanner(keywords.map((keyword, owner) => ({ keyword, owner })));
+  let seed = 7;
+  for (let round = 0; round < 2000; round++) {
+    let text = "";
+    for (let i = 0; i < 8; i++) text += "abc é"[(seed = (seed * 48271) % 2147483647) % 5];
+    const expected = keywords.flatMap((keyword, owner) => (text.includes(keyword) ? [owner] : []));
+    expect(scanner.foundIn(text).sort(), text).toEqual(expected);
+  }
+});

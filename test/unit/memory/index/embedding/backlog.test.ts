@@ -1,0 +1,40 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { Backlog } from "../../../../../src/memory/index/embedding/backlog.ts";
+import { SILENT_LOG } from "../../../../../src/base/log.ts";
+import type { PendingText } from "../../../../../src/memory/port/ledger.ts";
+import { noChanges } from "../../../../../src/memory/ledger/tables/tables.ts";
+
+const TEXTS = 100;
+const PAGE_MS = 20;
+
+it("tells how long the rest will take from what was embedded so far, and nothing before", async () => {
+  let waiting: PendingText[] = [];
+  const backlog = new Backlog({
+    embedder: {
+      identity: { id: "slow", dimensions: 1 },
+      embed: async (texts) => {
+        await delay(PAGE_MS);
+        return texts.map(() => new Float32Array(1));
+      },
+    } as ConstructorParameters<typeof Backlog>[0]["embedder"],
+    pending: (afterRow, limit) => waiting.filter(({ row }) => row > afterRow).slice(0, limit),
+    file: (vectors) => {
+      const filed = new Set(vectors.map(({ row }) => row));
+      waiting = waiting.filter(({ row }) => !filed.has(row));
+      return Promise.resolve(noChanges());
+    },
+    onFiled: () => Promise.resolve(),
+    log: SILENT_LOG,
+  });
+  await backlog.settled(60_000);
+  expect(backlog.expectedMs(TEXTS)).toBeNull();
+  waiting = Array.from({ length: TEXTS }, (_, at) => ({ row: at + 1, textVersion: 1, text: `${at}` }));
+  await backlog.settled(60_000);
+  expect(waiting).toEqual([]);
+  expect(backlog.expectedMs(0)).toBe(0);
+  const hundred = backlog.expectedMs(TEXTS) ?? 0;
+  expect(hundred).toBeGreaterThan(PAGE_MS);
+  expect((backlog.expectedMs(100 * TEXTS) ?? 0) / hundred).toBeCloseTo(100, -1);
+  await backlog.stop();
+});

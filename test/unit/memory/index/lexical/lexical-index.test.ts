@@ -1,0 +1,243 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { lexicalScore } from "../../../../../src/memory/search/fusion.ts";
+import { inverseFrequency, scoreTerm } from "../../../../../src/memory/index/lexical/bm25.ts";
+import { decodeVarints } from "../../../../../src/memory/index/lexical/fts-table.ts";
+import { type LocalLexicalIndex, openLexicalIndex } from "../../../../../src/memory/index/lexical/lexical-index.ts";
+import {
+  createLedger,
+  type FixtureDrawer,
+  insertDrawers,
+  MIXED_FILTERS,
+  mixedDrawers,
+  passes,
+} from "../../../../helpers/ledger-fixture.ts";
+import { seededRandom } from "../../../../helpers/random.ts";
+
+let home: string;
+let ledger: Database;
+let index: LocalLexicalIndex;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "palace-lexical-"));
+  ledger = createLedger(join(home, "ledger.sqlite3"));
+  index = openLexicalIndex({ ledgerFile: join(home, "ledger.sqlite3") });
+});
+afterEach(async () => {
+  await index.close();
+  ledger.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const random = seededRandom(3);
+const VOCABULARY = "boat harbour sail wind crew captain storm rope anchor deck tide shore gull lantern mast".split(" ");
+/** Words of falling frequency, as in real texts. */
+const randomText = (words: number): string =>
+  Array.from({ length: words }, () => VOCABULARY[Math.floor(random() ** 3 * VOCABULARY.length)]).join(" ");
+const rowsOf = async (query: string, filter = {}, limit = 10): Promise<number[]> =>
+  (await index.candidates(query, filter, limit)).map(({ row }) => row);
+const scoresOf = async (query: string, rows: readonly number[]): Promise<number[]> =>
+  (await index.score(query, rows)).map(lexicalScore);
+const scoreOf = async (query: string, row: number): Promise<number> => (await scoresOf(query, [row]))[0] as number;
+
+test("a small palace gives exactly FTS5's own first rows for all words", async () => {
+  insertDrawers(
+    ledger,
+    Array.from({ length: 300 }, () => ({ text: randomText(20 + Math.floor(random() * 60)) })),
+  );
+  const expected = ledger
+    .prepare(
+      "SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH 'mast OR gull OR boat' ORDER BY bm25(drawer_fts), rowid LIMIT 50",
+    )
+    .all();
+  expect(await index.candidates("the mast, a gull and the boat", {}, 50)).toMatchObject(expected);
+});
+
+test("the words' part of the score is FTS5's bm25 for words of less than half of the drawers, up to its rarity's form", async () => {
+  const texts = Array.from({ length: 200 }, () => randomText(3 + Math.floor(random() * 12)));
+  const rows = insertDrawers(
+    ledger,
+    texts.map((text) => ({ text, dateWords: "8 May 2023" })),
+  );
+  const ours = await scoresOf("mast", rows);
+  const theirs = new Map(
+    ledger.prepare("SELECT rowid, -bm25(drawer_fts) FROM drawer_fts WHERE drawer_fts MATCH 'mast'").raw().all() as [
+      number,
+      number,
+    ][],
+  );
+  const holding = theirs.size;
+  const ratio = inverseFrequency(200, holding) / Math.log((200 - holding + 0.5) / (holding + 0.5));
+  expect(holding).toBeGreaterThan(5);
+  rows.forEach((row, at) => expect(ours[at]).toBeCloseTo((theirs.get(row) ?? 0) * ratio, 10));
+});
+
+test("a filter by wing, room or both leaves the others out", async () => {
+  const places = ["a/x", "a/y", "b/x", "b/y"];
+  const rows = insertDrawers(
+    ledger,
+    places.map((place) => ({ text: "boat", wing: place.slice(0, 1), room: place.slice(2) })),
+  );
+  const found = async (filter: object): Promise<string[]> =>
+    (await rowsOf("boats", filter)).map((row) => places[rows.indexOf(row)] as string);
+  expect(await found({})).toEqual(places);
+  expect(await found({ wing: "b" })).toEqual(["b/x", "b/y"]);
+  expect(await found({ room: "x" })).toEqual(["a/x", "b/x"]);
+  expect(await found({ wing: "a", room: "y" })).toEqual(["a/y"]);
+});
+
+test.each(MIXED_FILTERS)("under %j the hits are those of the whole palace that pass it", async (filter) => {
+  const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
+  const rows = insertDrawers(ledger, drawers);
+  const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
+  // A rare word and a common one: few rows are read, many are ranked. Fewer are wanted than pass, so a filter means hits.
+  for (const query of ["mast", "boat harbour sail wind crew mast"]) {
+    const anywhere = new Set(await rowsOf(query, {}, 2_000));
+    expect(anywhere.size).toBeGreaterThan(5);
+    const wanted = Math.max(1, allowed.length - 1);
+    const found = await rowsOf(query, filter, wanted);
+    const expected = allowed.filter((row) => anywhere.has(row));
+    expect(found).toHaveLength(Math.min(wanted, expected.length));
+    expect(found.filter((row) => !expected.includes(row))).toEqual([]);
+    expect(await index.phraseRows(["boat"], filter, 2_000)).toHaveLength(
+      allowed.filter((row) => ` ${drawers[rows.indexOf(row)]?.text} `.includes(" boat ")).length,
+    );
+  }
+});
+
+test("a few drawers of a wing in a large palace come in the order that ranking all of them gives", async () => {
+  const texts = Array.from({ length: 6_000 }, () => randomText(12));
+  const wingOf = (at: number): string => (at % 600 === 0 ? "tiny" : "big");
+  const rows = insertDrawers(
+    ledger,
+    texts.map((text, at) => ({ text, wing: wingOf(at) })),
+  );
+  const tiny = rows.filter((_, at) => wingOf(at) === "tiny");
+  // Words of less than half of the drawers: FTS5 gives the others no weight.
+  const query = "mast gull lantern tide";
+  const ranked = (
+    ledger
+      .prepare("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY bm25(drawer_fts), rowid")
+      .pluck()
+      .all(query.replaceAll(" ", " OR ")) as number[]
+  ).filter((row) => tiny.includes(row));
+  expect(ranked.length).toBeGreaterThan(3);
+  expect(await rowsOf(query, { wing: "tiny" }, 100)).toEqual(ranked);
+});
+
+test("a source or a window of few drawers is looked at as a whole, the best first, whatever it says", async () => {
+  const rows = insertDrawers(ledger, [
+    { text: "rope", sourceFile: "/log.md", filedAt: "2026-01-02T10:00:00" },
+    { text: "boat", sourceFile: "/log.md", filedAt: "2026-01-03T10:00:00" },
+    { text: "boat", filedAt: "2026-02-01T10:00:00" },
+  ]) as [number, number, number];
+  expect(await rowsOf("boat", { sourceFile: "/log.md" })).toEqual([rows[1], rows[0]]);
+  expect(await rowsOf("boat", { before: "2026-01-31" })).toEqual([rows[1], rows[0]]);
+  expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
+});
+
+test("what was moved, filed or deleted since is seen under the same filter", async () => {
+  const [one, two] = insertDrawers(ledger, [
+    { text: "boat", wing: "a" },
+    { text: "boat", wing: "b" },
+  ]) as [number, number];
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([one]);
+  ledger.prepare("UPDATE drawer SET wing = 'a' WHERE row = ?").run(two);
+  const [three] = insertDrawers(ledger, [{ text: "boat", wing: "a" }]) as [number];
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([one, two, three]);
+  ledger.prepare("DELETE FROM drawer WHERE row = ?").run(one);
+  expect(await rowsOf("boat", { wing: "a" })).toEqual([two, three]);
+});
+
+test("words next to each other as in the query score higher than apart", async () => {
+  const [near, apart] = insertDrawers(ledger, [
+    { text: "a red boat lay at the shore" },
+    { text: "a boat lay red at the shore" },
+    { text: "nothing of the kind is here" },
+    { text: "nor anything of it over there" },
+  ]) as [number, number];
+  const [higher, lower] = (await scoresOf("red boat", [near, apart])) as [number, number];
+  expect(higher).toBeGreaterThan(lower);
+  expect(await scoreOf("red", near)).toBeCloseTo(await scoreOf("red", apart), 10);
+});
+
+test("a drawer gains from words that stand elsewhere in its source", async () => {
+  const [inSource, alone] = insertDrawers(ledger, [
+    { text: "the harbour was calm", sourceFile: "log.md" },
+    { text: "the harbour was calm" },
+    { text: "a storm came up", sourceFile: "log.md" },
+    { text: "quite another thing", sourceFile: "other.md" },
+    { text: "and one more", sourceFile: "third.md" },
+  ]) as [number, number];
+  const [higher, lower] = (await scoresOf("storm harbour", [inSource, alone])) as [number, number];
+  expect(higher).toBeGreaterThan(lower);
+});
+
+test("the date in words is searched like text", async () => {
+  const [, dated] = insertDrawers(ledger, [
+    { text: "sailing", dateWords: "7 May 2023 Sunday" },
+    { text: "sailing", dateWords: "8 June 2023 Thursday" },
+    { text: "rowing" },
+  ]) as [number, number];
+  expect(await rowsOf("what happened in June", {}, 1)).toEqual([dated]);
+});
+
+test("scores come in the order asked, 0 for rows without a hit or without a drawer", async () => {
+  const [boat, other] = insertDrawers(ledger, [{ text: "boat" }, { text: "car" }, { text: "cart" }]) as [
+    number,
+    number,
+  ];
+  const [unknown, none, some] = await scoresOf("boat", [999, other, boat]);
+  expect([unknown, none]).toEqual([0, 0]);
+  expect(some).toBeGreaterThan(0);
+});
+
+test("a query without words has no candidates and no scores", async () => {
+  const rows = insertDrawers(ledger, [{ text: "boat" }]);
+  expect(await rowsOf("?!")).toEqual([]);
+  expect(await scoresOf("?!", rows)).toEqual([0]);
+  expect(await scoresOf("boat", [])).toEqual([]);
+});
+
+test("an empty palace has no candidates", async () => {
+  expect(await rowsOf("boat")).toEqual([]);
+});
+
+test("a commit is seen by the next search", async () => {
+  expect(await rowsOf("boat")).toEqual([]);
+  const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];
+  expect(await rowsOf("boat")).toEqual([row]);
+  ledger.prepare("DELETE FROM drawer WHERE row = ?").run(row);
+  expect(await rowsOf("boat")).toEqual([]);
+});
+
+test("a large palace finds a rare word beside common ones, and common words when there is nothing else", async () => {
+  const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
+    text: `boat harbour number${at}`,
+    wing: `w${at % 100}`,
+  }));
+  const rows = insertDrawers(ledger, drawers);
+  expect((await rowsOf("boat harbour number4711"))[0]).toBe(rows[4711]);
+  expect((await rowsOf("boat harbour", {}, 20)).length).toBe(20);
+  expect((await rowsOf("number4711 boat", { wing: "w3" }, 20)).length).toBe(20);
+  expect(await scoreOf("boat harbour number4711", rows[4711] as number)).toBeGreaterThan(
+    await scoreOf("boat harbour", rows[4711] as number),
+  );
+});
+
+test("SQLite's variable-length integers are read", () => {
+  expect(decodeVarints(Uint8Array.from([5, 0x81, 0x00, 0x7f, 0x81, 0x80, 0x00]))).toEqual([5, 128, 127, 16384]);
+  expect(decodeVarints(new Uint8Array())).toEqual([]);
+});
+
+test("a rarer term weighs more, a repeated one more but less each time, a long text less", () => {
+  expect(inverseFrequency(100, 1)).toBeGreaterThan(inverseFrequency(100, 50));
+  expect(inverseFrequency(100, 100)).toBeGreaterThan(0);
+  const [once, twice, thrice] = [1, 2, 3].map((count) => scoreTerm(1, count, 1)) as [number, number, number];
+  expect(twice).toBeGreaterThan(once);
+  expect(thrice - twice).toBeLessThan(twice - once);
+  expect(scoreTerm(1, 1, 2)).toBeLessThan(once);
+});

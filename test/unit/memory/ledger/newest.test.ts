@@ -1,0 +1,38 @@
+/** The newest drawers, of the whole palace and of one wing. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
+import { createLedger, insertDrawers } from "../../../helpers/ledger-fixture.ts";
+
+let folder: string;
+let reader: SqliteLedgerReader;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "newest-"));
+  const ledger = createLedger(join(folder, "ledger.sqlite3"));
+  insertDrawers(ledger, [
+    { text: "1", wing: "here" },
+    { text: "2", wing: "there" },
+    { text: "3", wing: "here" },
+    { text: "4", wing: "there" },
+  ]);
+  ledger.close();
+  reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
+});
+afterEach(() => {
+  reader.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const newest = (wing: string | undefined, limit: number): string[] =>
+  reader.newestDrawers(wing, limit).map(({ text }) => text);
+
+test("the newest drawers of one wing are of that wing alone, the newest last", () => {
+  expect(newest("here", 9)).toEqual(["1", "3"]);
+});
+
+test("the newest drawers of the palace are of any wing, and no more than the limit", () => {
+  expect(newest(undefined, 3)).toEqual(["2", "3", "4"]);
+});

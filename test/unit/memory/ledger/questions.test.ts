@@ -1,0 +1,215 @@
+/**
+ * The question that a memory was shown for is kept with its outcome, as numbers: it goes, comes back and is forgotten with it, and the
+ * index by concept holds what the rows hold, whoever wrote them.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { conceptNumber, questionOf } from "../../../../src/learning/question.ts";
+import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
+import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { filesHolding } from "../../../helpers/bytes.ts";
+
+const ASKED = "Why does the zeppelin pipeline time out?";
+const QUESTION = questionOf(ASKED) ?? expect.fail("no question");
+
+let folder: string;
+let file: string;
+let writer: LedgerWriter;
+let clock = 1000;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+  writer = new LedgerWriter(file, applyWrite);
+});
+afterEach(() => {
+  writer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Written = { id: string; drawer_id: string; removed: number; reverted: number; refused: number };
+
+function write(
+  method: string,
+  params: Record<string, unknown>,
+  more: { agent?: string; findings?: unknown } = {},
+): Written {
+  clock += 1000;
+  const peer = { agent: more.agent ?? "ada", door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${clock}`, isRepeatable: true, method, params, peer, requestId: "r", atMs: clock };
+  const [done] = writer.commit([{ ...call, findings: more.findings }]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value as Written;
+}
+
+function told<T>(look: (reader: SqliteLedgerReader) => T): T {
+  const reader = new SqliteLedgerReader(file);
+  try {
+    return look(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+function rows(sql: string): unknown[] {
+  const ledger = new Database(file, { readonly: true });
+  const found = ledger.prepare(sql).all();
+  ledger.close();
+  return found;
+}
+
+/** The index says what the rows say. */
+function expectInStep(): void {
+  const concepts = "SELECT e.value AS concept, q.at_ms, q.id, q.nth FROM question q, json_each(q.concepts) e";
+  const index = "SELECT concept, at_ms, id, nth FROM question_concept";
+  expect(rows(`${concepts} EXCEPT ${index}`)).toEqual([]);
+  expect(rows(`${index} EXCEPT ${concepts}`)).toEqual([]);
+  expect(rows("SELECT id FROM question EXCEPT SELECT id FROM scored")).toEqual([]);
+}
+
+const keep = (text: string): string => write("outcome.record", { key_takeaway: text }).id;
+
+/** A turn that asks ASKED, with these memories shown, and the next one, which asks about it. Returns its exchange. */
+function turn(conversation: string, shown: readonly string[], asked = ASKED): string {
+  write("turn.begin", { conversation }, { findings: { drawers: shown } });
+  const { id } = write("turn.end", { conversation, user: asked, assistant: "It wants a longer timeout." });
+  write("turn.begin", { conversation }, { findings: { drawers: [] } });
+  return id;
+}
+
+const score = (scores: Record<string, string>, more: { agent?: string; findings?: unknown } = {}): unknown =>
+  write("score_memories", { outcome: "worked", memory_scores: scores }, more);
+
+test("what a turn has shown, and its answer, are scored for what the user said; another for what its agent searched", () => {
+  const [shown, searched, neither] = [keep("one"), keep("two"), keep("three")];
+  const exchange = turn("talk", [shown]);
+  const own = questionOf("zeppelin fares") ?? expect.fail("no question");
+  score(
+    { [shown]: "worked", [searched]: "failed", [neither]: "worked" },
+    { findings: { [searched]: own, [shown]: own } },
+  );
+  const questionFor = (id: string): unknown => told((reader) => reader.scored(id).map(({ question }) => question));
+  expect(questionFor(shown)).toEqual([{ ...QUESTION, collection: "working" }]);
+  expect(questionFor(exchange)).toEqual([{ ...QUESTION, collection: "working" }]);
+  expect(questionFor(searched)).toEqual([{ ...own, collection: "working" }]);
+  expect(questionFor(neither)).toEqual([null]);
+  expectInStep();
+  expect(filesHolding(folder, "zeppelin_pipeline"), "no concept stands in a file").toEqual([]);
+  const alike = told((reader) => reader.answered([conceptNumber("zeppelin")]));
+  expect(alike.map(({ id, outcome }) => [id, outcome]).toSorted()).toEqual(
+    [
+      [shown, "worked"],
+      [exchange, "worked"],
+      [searched, "failed"],
+    ].toSorted(),
+  );
+});
+
+test("a signal, a person's word and a drawer that is no memory have no question; a book's chunk has one, and is not moved", () => {
+  const shown = keep("one");
+  const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
+  const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
+  const findings = { [drawer]: QUESTION, [`${book}_chunk_0`]: QUESTION, [shown]: QUESTION };
+  score({ [drawer]: "worked", [`${book}_chunk_0`]: "failed" }, { findings });
+  score({ [shown]: "worked" }, { findings, agent: "palace outcome" });
+  write("turn.begin", { conversation: "t" }, { findings: { drawers: [shown] } });
+  write("turn.end", { conversation: "t", user: ASKED, assistant: "So.", signals: ["tests-passed"] });
+  expect(rows("SELECT id, collection, outcome FROM question")).toEqual([
+    { id: `${book}_chunk_0`, collection: "books", outcome: "failed" },
+  ]);
+  expect(told((reader) => reader.standings([`${book}_chunk_0`]))).toMatchObject(
+    new Map([[`${book}_chunk_0`, { score: 0.5, uses: 0 }]]),
+  );
+});
+
+test("undo takes the learned question back, and brings it back with what it undoes", () => {
+  const shown = keep("one");
+  score({ [shown]: "worked" }, { findings: { [shown]: QUESTION } });
+  const before = told((reader) => reader.scored(shown));
+  const sinceMs = clock + 1;
+  for (let times = 0; times < 60; times++)
+    score({ [shown]: "partial" }, { agent: "bob", findings: { [shown]: QUESTION } });
+  expect(rows("SELECT count(*) AS count FROM question")).toEqual([{ count: 15 }]);
+  expectInStep();
+  expect(write("memory.undo", { agent: "bob", sinceMs, untilMs: clock })).toMatchObject({ refused: 0 });
+  expect(told((reader) => reader.scored(shown))).toEqual(before);
+  expectInStep();
+  expect(told((reader) => reader.answered(QUESTION.concepts))).toHaveLength(1);
+  const nowMs = clock + 1;
+  write("delete_drawer", { drawer_id: shown });
+  expect(rows("SELECT * FROM question_concept")).toEqual([]);
+  write("memory.undo", { agent: "ada", sinceMs: nowMs, untilMs: clock });
+  expect(told((reader) => reader.scored(shown))).toEqual(before);
+  expectInStep();
+});
+
+test("a question is forgotten with its exchange, and with a text that has one of its concepts, in before-images too", () => {
+  const [shown, other, third] = [keep("one"), keep("two"), keep("three")];
+  const exchange = turn("talk", [shown]);
+  const elsewhere = questionOf("How is bread baked?") ?? expect.fail("no question");
+  score({ [shown]: "worked" });
+  score({ [other]: "worked", [third]: "worked" }, { findings: { [other]: QUESTION, [third]: elsewhere } });
+  score({ [shown]: "worked", [other]: "partial" });
+  const left = (): unknown[] => rows("SELECT id FROM question ORDER BY id");
+  write("memory.forget", { by: "ids" }, { findings: { ids: [exchange] } });
+  expect(left()).toEqual([other, third].toSorted().map((id) => ({ id })));
+  write("memory.forget", { by: "match" }, { findings: { match: "zeppelin flights" } });
+  expect(left()).toEqual([{ id: third }]);
+  expectInStep();
+  const image = `SELECT id FROM change WHERE instr(before, '${conceptNumber("zeppelin")}') > 0`;
+  expect(rows(image)).toEqual([]);
+});
+
+test("a question that only a before-image holds is forgotten with its exchange", () => {
+  const shown = keep("one");
+  const exchange = turn("talk", [shown]);
+  const sinceMs = clock + 1;
+  score({ [shown]: "worked" }, { agent: "rater" });
+  write("memory.undo", { agent: "rater", sinceMs, untilMs: clock });
+  const images = `SELECT id FROM change WHERE instr(before, '${conceptNumber("zeppelin")}') > 0`;
+  expect(rows("SELECT id FROM question")).toEqual([]);
+  expect(rows(images)).toContainEqual({ id: shown });
+  write("memory.forget", { by: "ids" }, { findings: { ids: [exchange] } });
+  expect(rows(images)).toEqual([]);
+});
+
+test("of a concept and of a kind of talk the newest outcomes are read, however many there are", () => {
+  const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
+  for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
+  const found = told((reader) => reader.answered(QUESTION.concepts));
+  expect(found.map(({ id }) => id).toSorted()).toEqual(ids.slice(-40).toSorted());
+  expect(told((reader) => reader.toldOf(ids.slice(0, 2)))).toEqual(
+    new Map(ids.slice(0, 2).map((id) => [id, { worked: 1, failed: 0, partial: 0 }])),
+  );
+  expect(told((reader) => reader.toldIn(QUESTION.context, "working"))).toEqual({ worked: 60, failed: 0, partial: 0 });
+  expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
+});
+
+test("a ledger of version 12 keeps its outcomes, without a question, and what is scored from now on has one", () => {
+  const shown = keep("one");
+  score({ [shown]: "worked" });
+  const sinceMs = clock + 1;
+  score({ [shown]: "failed" }, { agent: "bob" });
+  const before = told((reader) => reader.scored(shown));
+  writer.close();
+  const old = new Database(file);
+  old.exec("DROP TRIGGER scored_gone; DROP TABLE question; DROP TABLE question_concept");
+  old.pragma("user_version = 12");
+  old.close();
+
+  writer = new LedgerWriter(file, applyWrite);
+  expect(rows("PRAGMA user_version")).toEqual([{ user_version: SCHEMA_VERSION }]);
+  expect(told((reader) => reader.scored(shown))).toEqual(before);
+  expect(write("memory.undo", { agent: "bob", sinceMs, untilMs: clock })).toMatchObject({ reverted: 1 });
+  score({ [shown]: "worked" }, { findings: { [shown]: QUESTION } });
+  expect(told((reader) => reader.scored(shown).map(({ question }) => question?.context))).toEqual([
+    undefined,
+    QUESTION.context,
+  ]);
+  expectInStep();
+});

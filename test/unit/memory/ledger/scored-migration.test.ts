@@ -1,0 +1,129 @@
+/**
+ * A ledger of schema version 11 gets its place for single outcomes when it is opened: what came of its drawers stays as it is, what was
+ * written before can still be taken back, and of a drawer the newest outcomes alone are kept.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { why } from "../../../../src/learning/why.ts";
+import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
+import { digest } from "../../../../src/memory/ledger/record.ts";
+import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+
+let folder: string;
+let file: string;
+let clock = 1000;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(writer: LedgerWriter, agent: string, method: string, params: Record<string, unknown>): unknown {
+  clock += 1000;
+  const peer = { agent, door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${clock}`, isRepeatable: true, method, params, peer, requestId: "r", atMs: clock };
+  const [done] = writer.commit([call]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value;
+}
+
+const score = (writer: LedgerWriter, agent: string, id: string, outcome: string): unknown =>
+  write(writer, agent, "score_memories", { outcome: "unknown", memory_scores: { [id]: outcome } });
+
+/** As version 11 left it: the outcomes' own rows are of version 12, in before-images too; the last write's digest is of the row alone. */
+function older(): void {
+  const old = new Database(file);
+  const row = "SELECT json_array(score, uses, successes, last_used_ms, json(past)) FROM standing";
+  const [body = expect.fail("nothing came of it")] = old.prepare<[], string>(row).pluck().all();
+  old.exec("UPDATE change SET before = json_remove(before, '$[5]') WHERE kind = 'standing'");
+  old
+    .prepare("UPDATE change SET after = ? WHERE kind = 'standing' AND journal = (SELECT max(seq) FROM journal)")
+    .run(digest(body));
+  old.exec("DROP TABLE IF EXISTS scored");
+  old.pragma("user_version = 11");
+  old.close();
+}
+
+function told<T>(look: (reader: SqliteLedgerReader) => T): T {
+  const reader = new SqliteLedgerReader(file);
+  try {
+    return look(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+test("what came of a drawer stays, is told without its teller, and what is scored from now on has one", () => {
+  let writer = new LedgerWriter(file, applyWrite);
+  const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
+    drawer_id: string;
+  };
+  score(writer, "a", id, "worked");
+  writer.close();
+  older();
+
+  writer = new LedgerWriter(file, applyWrite);
+  score(writer, "b", id, "failed");
+  const ledger = new Database(file, { readonly: true });
+  expect(ledger.pragma("user_version", { simple: true })).toBe(SCHEMA_VERSION);
+  expect(ledger.pragma("integrity_check", { simple: true })).toBe("ok");
+  ledger.close();
+  expect(told((reader) => why(reader, id, 0))).toMatchObject({
+    ...{ score: 0.4, uses: 2 },
+    outcomes: [
+      { outcome: "worked", by: null, weight: null },
+      { outcome: "failed", by: "agent", weight: 1 },
+    ],
+  });
+  writer.close();
+});
+
+test("a score of before the migration is taken back after it", () => {
+  let writer = new LedgerWriter(file, applyWrite);
+  const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
+    drawer_id: string;
+  };
+  score(writer, "b", id, "partial");
+  const sinceMs = clock + 1;
+  score(writer, "a", id, "failed");
+  writer.close();
+  older();
+
+  writer = new LedgerWriter(file, applyWrite);
+  const undone = write(writer, "c", "memory.undo", { agent: "a", sinceMs, untilMs: clock });
+  expect(undone).toMatchObject({ reverted: 1, refused: 0 });
+  expect(told((reader) => reader.standings([id]).get(id))).toMatchObject({ score: 0.55, uses: 1 });
+  writer.close();
+});
+
+test("of a drawer the newest fifty are kept, undo brings back what they pushed out, and they go with it", () => {
+  const writer = new LedgerWriter(file, applyWrite);
+  const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
+    drawer_id: string;
+  };
+  for (let times = 0; times < 50; times++) score(writer, "a", id, "partial");
+  const before = told((reader) => reader.scored(id));
+  expect(before).toHaveLength(50);
+  const sinceMs = clock + 1;
+  for (let times = 0; times < 3; times++) score(writer, "b", id, "failed");
+  const after = told((reader) => reader.scored(id));
+  expect(after).toHaveLength(50);
+  expect(after.slice(-3).map(({ outcome, source, weight }) => [outcome, source, weight])).toEqual(
+    Array(3).fill(["failed", "agent", 1]),
+  );
+  expect(after.slice(0, -3)).toEqual(before.slice(3));
+  expect(write(writer, "c", "memory.undo", { agent: "b", sinceMs, untilMs: clock })).toMatchObject({ reverted: 1 });
+  expect(told((reader) => reader.scored(id))).toEqual(before);
+
+  write(writer, "a", "delete_drawer", { drawer_id: id });
+  expect(told((reader) => reader.scored(id))).toEqual([]);
+  write(writer, "c", "memory.undo", { agent: "a", sinceMs: clock, untilMs: clock });
+  expect(told((reader) => reader.scored(id))).toEqual(before);
+  writer.close();
+});

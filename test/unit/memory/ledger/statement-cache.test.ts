@@ -1,0 +1,57 @@
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LedgerDatabase } from "../../../../src/memory/ledger/open.ts";
+import { cacheStatements } from "../../../../src/memory/ledger/read/statement-cache.ts";
+
+let database: LedgerDatabase;
+beforeEach(() => {
+  database = cacheStatements(new Database(":memory:"));
+  database.exec("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), (3, 4)");
+});
+afterEach(() => database.close());
+
+const SQL = "SELECT a, b FROM t ORDER BY a";
+
+test("a statement is prepared once, and given out as if it were new", () => {
+  const first = database.prepare(SQL).pluck();
+  expect(first.all()).toEqual([1, 3]);
+  const again = database.prepare(SQL);
+  expect(again).toBe(first);
+  expect(again.all()).toEqual([
+    { a: 1, b: 2 },
+    { a: 3, b: 4 },
+  ]);
+  expect(database.prepare(SQL).raw().all()).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect(database.prepare(SQL).get()).toEqual({ a: 1, b: 2 });
+});
+
+test("one that is being stepped through is not given out a second time", () => {
+  const seen: unknown[] = [];
+  for (const row of database.prepare(SQL).iterate()) {
+    const [inner] = database.prepare(SQL).pluck().all();
+    seen.push(row, inner);
+  }
+  expect(seen).toEqual([{ a: 1, b: 2 }, 1, { a: 3, b: 4 }, 1]);
+});
+
+test("it sees a schema that has changed, and writes as before", () => {
+  expect(database.prepare("SELECT * FROM t").all()).toHaveLength(2);
+  database.exec("ALTER TABLE t ADD COLUMN c DEFAULT 9");
+  database.prepare("INSERT INTO t VALUES (5, 6, 7)").run();
+  expect(database.prepare("SELECT * FROM t").all()).toContainEqual({ a: 5, b: 6, c: 7 });
+});
+
+test("thousands of different statements are not all kept", () => {
+  const first = database.prepare(SQL);
+  for (let at = 0; at < 1_000; at++) database.prepare(`SELECT ${at} AS n`).get();
+  expect(database.prepare(SQL)).not.toBe(first);
+});
+
+test("two different statements are both kept", () => {
+  const first = database.prepare(SQL);
+  database.prepare("SELECT b FROM t").all();
+  expect(database.prepare(SQL)).toBe(first);
+});

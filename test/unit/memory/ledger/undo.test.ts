@@ -1,0 +1,250 @@
+/** Taking back, against a real ledger: drawers, facts, links and sources go back to what they were, others' changes stay. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
+import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
+import { FORGET_REACHES } from "../../../../src/memory/ledger/schema/hygiene-schema.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+
+type Answer = Record<string, unknown>;
+const FOREVER = { journalRetentionMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 };
+
+let folder: string, file: string, writer: LedgerWriter, reader: SqliteLedgerReader;
+let clock = 1000;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+  writer = new LedgerWriter(file, applyWrite);
+  reader = new SqliteLedgerReader(file);
+});
+
+afterEach(() => {
+  reader.close();
+  writer.close();
+  rmSync(folder, { recursive: true });
+});
+
+function write(agent: string, method: string, params: Answer, findings?: unknown): Answer {
+  clock += 1000;
+  const peer = { agent, door: "unix", uid: 0, pid: 1 };
+  const call = { key: `k${clock}`, isRepeatable: true, method, params, peer, requestId: "r", atMs: clock };
+  const [done] = writer.commit([{ ...call, ...(findings !== undefined && { findings }) }]).outcomes;
+  if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
+  return done.outcome.value as Answer;
+}
+
+const add = (agent: string, content: string, room = "r"): string =>
+  String(write(agent, "add_drawer", { wing: "w", room, content })["drawer_id"]);
+const undo = (agent: string, sinceMs = 0): Answer => write("undoer", "memory.undo", { agent, sinceMs, untilMs: clock });
+const text = (id: string): string | undefined => reader.findDrawer(id)?.text;
+const all = (sql: string): unknown[] => {
+  const database = new Database(file, { readonly: true });
+  const rows = database.prepare(sql).raw().all();
+  database.close();
+  return rows;
+};
+/** Everything that undo answers for, but for rows' own numbers. */
+const state = (): unknown => ({
+  drawers: all("SELECT id, wing, room, source_file, text, metadata FROM drawer ORDER BY id"),
+  words: all("SELECT count(*) FROM drawer_fts WHERE drawer_fts MATCH 'word'"),
+  places: all("SELECT wing, room, drawers FROM place ORDER BY 1, 2"),
+  facts: all("SELECT id, subject, object, valid_from, valid_to, extracted_at FROM kg_triple ORDER BY id"),
+  entities: all("SELECT id, name FROM kg_entity ORDER BY id"),
+  links: all("SELECT kind, id, record FROM link ORDER BY id"),
+});
+
+function scene(): { kept: string; gone: string; changed: string } {
+  const ids = { kept: add("a", "word one"), gone: add("a", "word two"), changed: add("a", "word three") };
+  write("a", "kg_add", { subject: "Max", predicate: "likes", object: "tea", valid_from: "2020-01-01" });
+  write("a", "create_tunnel", {
+    source_wing: "w",
+    source_room: "r",
+    target_wing: "v",
+    target_room: "s",
+    label: "before",
+  });
+  return ids;
+}
+
+/** Of one agent: adds, deletes, changes, twice over, moves, cuts anew, a source, facts and links. */
+function havoc(agent: string, { gone, changed }: { gone: string; changed: string }): void {
+  add(agent, "word new");
+  write(agent, "delete_drawer", { drawer_id: gone });
+  write(agent, "update_drawer", { drawer_id: changed, content: "word changed" });
+  write(agent, "update_drawer", { drawer_id: changed, content: "word ".repeat(400), room: "elsewhere" });
+  write(agent, "kg_add", { subject: "Max", predicate: "likes", object: "coffee" });
+  write(agent, "kg_invalidate", { subject: "Max", predicate: "likes", object: "tea", ended: "2021-01-01" });
+  const tunnel = { source_wing: "w", source_room: "r", target_wing: "v", target_room: "s", label: "after" };
+  write(agent, "create_tunnel", tunnel);
+  const source = { wing: "w", room: "r", sourceFile: "/x.md", mtime: 1, sha256: "s", addedBy: "t" };
+  write(agent, "source.replace", {
+    ...source,
+    content: "word of a document that is long enough to be one\n".repeat(9),
+  });
+  write(agent, "diary_write", { agent_name: agent, entry: "word of the day" });
+}
+
+test("what one agent wrote is taken back, the undo of it is taken back, and so on", () => {
+  const ids = scene();
+  const before = state();
+  const since = clock + 1;
+  havoc("b", ids);
+  const after = state();
+  expect(after).not.toEqual(before);
+  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock });
+  expect(plan).toMatchObject({ writes: 9, too_old: 0, refused: 0 });
+  expect(state()).toEqual(after);
+  const done = undo("b", since);
+  const items = (plan["items"] as Record<string, unknown>[]).map(({ preview: _preview, ...item }) => item);
+  expect(done).toEqual({ ...plan, items });
+  expect(state()).toEqual(before);
+  // Again: everything is as it was.
+  expect(undo("b", since)).toMatchObject({ removed: 0, restored: 0, reverted: 0, refused: 0 });
+  const redone = write("redoer", "memory.undo", { agent: "undoer", sinceMs: since, untilMs: clock });
+  expect(redone).toMatchObject({ refused: 0 });
+  expect(state()).toEqual(after);
+  expect(write("x", "memory.undo", { agent: "redoer", sinceMs: since, untilMs: clock })).toMatchObject({ refused: 0 });
+  expect(state()).toEqual(before);
+});
+
+test("what somebody else has changed since is named and stays, the rest goes back", () => {
+  const { kept, gone, changed } = scene();
+  write("b", "update_drawer", { drawer_id: kept, content: "by b" });
+  write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
+  write("b", "delete_drawer", { drawer_id: gone });
+  write("c", "update_drawer", { drawer_id: kept, content: "by c, then" });
+  add("c", "word two");
+  expect(undo("b")).toMatchObject({
+    refused: 2,
+    reverted: 1,
+    items: expect.arrayContaining([
+      { kind: "drawer", id: kept, change: "refused", by: "c" },
+      { kind: "drawer", id: gone, change: "refused", by: "c" },
+    ]) as unknown,
+  });
+  expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
+});
+
+test("what somebody else wrote between two writes of the agent is not taken back with them", () => {
+  const { kept } = scene();
+  write("b", "update_drawer", { drawer_id: kept, content: "by b" });
+  write("c", "update_drawer", { drawer_id: kept, content: "by c" });
+  write("b", "update_drawer", { drawer_id: kept, content: "by b again" });
+  expect(undo("b")).toMatchObject({ refused: 1, reverted: 0 });
+  expect(text(kept)).toBe("by b again");
+});
+
+test("a foreign writer that changed a drawer in the palace has changed it", () => {
+  const { kept } = scene();
+  const metadata = reader.findDrawer(kept)?.metadata ?? {};
+  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
+  writer.outbox.done(reader.outbox.entries(9));
+  const row = { id: kept, text: "by a foreign writer", metadata, vector: undefined };
+  expect(writer.adopt({ rows: [row], removed: [], model: undefined }).taken).toBe(1);
+  expect(undo("a")).toMatchObject({ refused: 1 });
+  expect(text(kept)).toBe("by a foreign writer");
+});
+
+test("an agent nobody knows has nothing, and those who wrote are named", () => {
+  scene();
+  expect(undo("nobody")).toMatchObject({ writes: 0, agents: ["a"], items: [] });
+});
+
+test("before-images end with their time and their size, and it is said of how many writes", () => {
+  const { kept } = scene();
+  const since = clock + 1;
+  for (let index = 0; index < 20; index++)
+    write("b", "update_drawer", { drawer_id: kept, content: `${index} ${"long ".repeat(100)}` });
+  while (writer.prune({ ...FOREVER, imagesBytes: 3_000 }, clock));
+  expect(Number(all("SELECT count(*) FROM change").flat()[0])).toBeLessThan(8);
+  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock });
+  expect(plan["too_old"]).toBeGreaterThan(12);
+  while (writer.prune({ ...FOREVER, undoMs: 0 }, clock + 1));
+  expect(all("SELECT * FROM change")).toEqual([]);
+  expect(undo("b", since)).toMatchObject({ writes: 20, too_old: 20, items: [] });
+  expect(Number(all("SELECT count(*) FROM journal").flat()[0])).toBeGreaterThan(20);
+  while (writer.prune({ ...FOREVER, journalRetentionMs: 0 }, clock + 1));
+  expect(all("SELECT key FROM journal")).toEqual([]);
+});
+
+test("what is forgotten cannot be taken back, and its key gives no text away", () => {
+  const secret = "unforgettable7x";
+  const params = { wing: "w", room: "r", content: `the ${secret}` };
+  const id = String(write("b", "add_drawer", params)["drawer_id"]);
+  const key = `k${clock}`;
+  write("b", "update_drawer", { drawer_id: id, content: "harmless now" });
+  write("a", "memory.forget", { by: "match" }, { match: secret });
+  expect(undo("b")).toMatchObject({ items: [] });
+  expect(text(id)).toBe("harmless now");
+  expect(JSON.stringify(all("SELECT * FROM journal")) + JSON.stringify(all("SELECT * FROM change"))).not.toContain(
+    secret,
+  );
+  // Put again by a client that never heard the answer: it is not filed a second time.
+  const peer = { agent: "b", door: "unix", uid: 0, pid: 1 };
+  const again = { key, isRepeatable: true, method: "add_drawer", params, peer, requestId: "r", atMs: clock };
+  expect(writer.commit([again]).outcomes[0]).toMatchObject({ replayed: true, outcome: { value: { drawer_id: id } } });
+  expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
+});
+
+test("a text that is cut where one drawer ends is found in both halves", () => {
+  const secret = "cut-in-the-middle";
+  const document = (content: string, sourceFile: string): void =>
+    void write("a", "conversation.replace", {
+      ...{ wing: "w", room: "r", sourceFile, mtime: 1, sha256: "s", from: 0, addedBy: "t" },
+      texts: content.split("|"),
+      total: content.split("|").length,
+    });
+  document("before cut-in-|the-middle after|more", "/cut.jsonl");
+  document("a cut-in- of another|more the-middle", "/other.jsonl");
+  document("all of cut-in-the-middle|middle that overlaps|nothing", "/overlap.jsonl");
+  add("a", `${"x".repeat(795)}${secret} end`);
+  const found = writer.tx.forget.find({ match: secret }).drawers.map(({ text: one }) => one.slice(-25));
+  expect(found.sort()).toEqual(
+    ["before cut-in-", "the-middle after", "all of cut-in-the-middle", "middle that overlaps"]
+      .concat(["n-the-middle end".slice(-25), `${"x".repeat(20)}cut-i`])
+      .map((one) => one.slice(-25))
+      .sort(),
+  );
+});
+
+test("a text in one slice of a long drawer, or one slice's id, forgets all slices of that drawer and no other", () => {
+  const long = (secret: string): string => `${"before ".repeat(200)}${secret} ${"after ".repeat(200)}`;
+  const rows = (): number => Number(all("SELECT count(*) FROM drawer").flat()[0]);
+  const other = add("a", long("harmless"));
+  const slices = rows();
+  add("a", long("secret7x"));
+  expect([slices > 2, rows()]).toEqual([true, 2 * slices]);
+  write("a", "memory.forget", { by: "match" }, { match: "secret7x" });
+  expect(rows()).toBe(slices);
+  add("a", long("secret8x"));
+  const holding = "SELECT id FROM drawer WHERE text LIKE '%secret8x%'";
+  write("a", "memory.forget", { by: "ids" }, { ids: all(holding).flat() });
+  expect(rows()).toBe(slices);
+  expect(reader.slicesOf(other)).toHaveLength(slices);
+});
+
+test("undo brings back how a source was filed, and one never filed before is filed again on the next run", () => {
+  const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
+    write(agent, "source.replace", {
+      ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },
+      content: `${sha256} of a document that is long enough to be one\n`.repeat(9),
+    });
+  const sources = (): unknown[] => all("SELECT source_file, wing, mtime, sha256 FROM source");
+  fileSource("a", 1, "first");
+  fileSource("b", 2, "second");
+  undo("b");
+  expect(sources()).toEqual([["/x.md", "w", 1, "first"]]);
+  undo("a");
+  expect(sources()).not.toContainEqual(["/x.md", "w", 1, "first"]);
+});
+
+test("every table of the ledger is in the list of those that forgetting reaches", () => {
+  const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
+  const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
+  expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());
+});

@@ -1,0 +1,147 @@
+/** A group of writes in one transaction: what fails in it takes nothing of itself and nothing of the others with it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
+
+let folder: string;
+let file: string;
+let writer: LedgerWriter;
+
+/** Files one drawer for each id; `fail` throws after them, as a write does that breaks half-way. */
+const apply: ApplyWrite = (tx, { params }) => {
+  const ids = params["ids"] as string[];
+  tx.insertDrawers(ids.map((id) => ({ id, text: `words of ${id}`, metadata: { wing: "w", room: "r" } })));
+  if (params["fail"] === true) throw new Error("broken half-way");
+  return { filed: ids.length };
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ledger-"));
+  file = join(folder, "ledger.sqlite3");
+  writer = new LedgerWriter(file, apply);
+});
+
+afterEach(() => {
+  writer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function call(key: string, params: Record<string, unknown>, atMs = 1): WriteCall {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  return { key, isRepeatable: true, method: "test.file", params, peer, requestId: key, atMs };
+}
+
+function read<T>(sql: string): T[] {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare(sql).pluck().all() as T[];
+  } finally {
+    database.close();
+  }
+}
+
+test("a write that fails half-way leaves nothing, the others of its group stand", () => {
+  const { outcomes, changes } = writer.commit([
+    call("one", { ids: ["a"] }),
+    call("two", { ids: ["b", "c"], fail: true }),
+    call("three", { ids: ["d"] }),
+    call("four", { ids: ["e", "e"] }),
+    call("five", { ids: ["f"] }),
+  ]);
+  expect(outcomes.map(({ outcome }) => outcome.ok)).toEqual([true, false, true, false, true]);
+  expect(changes.added).toBe(3);
+  expect(read("SELECT id FROM drawer ORDER BY row")).toEqual(["a", "d", "f"]);
+  expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["one", "three", "five"]);
+  expect(read("SELECT drawers FROM place")).toEqual([3]);
+  expect(read("SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH 'words'")).toEqual(
+    read("SELECT row FROM drawer ORDER BY row"),
+  );
+});
+
+test("a write repeated with its key is answered again and not done again, in its own group too", () => {
+  const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
+  expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
+  expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
+    outcome: { ok: true, value: { filed: 1 } },
+    replayed: true,
+  });
+  expect(read("SELECT id FROM drawer")).toEqual(["a"]);
+});
+
+test("a clock that jumps ahead ends no key at once: a look goes a day beyond the last one at the most", () => {
+  const DAY_MS = 86_400_000;
+  const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
+  const t0 = 1_000 * DAY_MS;
+  writer.commit([call("key", { ids: ["a"] }, t0)]);
+  writer.prune(retention, t0);
+  for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  // Set back, it counts from there; a machine that was off so long comes up day by day.
+  writer.prune(retention, t0);
+  for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  for (let look = 0; look < 2; look++) writer.prune(retention, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});
+
+test("a wrong clock and a hundred broker starts prune nothing; the clock that counts catches up with a right one", () => {
+  const DAY_MS = 86_400_000;
+  const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
+  const t0 = 1_000 * DAY_MS;
+  const start = (uptimeMs: number, wallMs: number): void => {
+    writer.close();
+    writer = new LedgerWriter(file, apply);
+    while (writer.maintain(retention, { wallMs, uptimeMs, bootId: "boot" }));
+  };
+  writer.commit([call("key", { ids: ["a"] }, t0)]);
+  start(DAY_MS, t0);
+  for (let nth = 0; nth < 100; nth++) start(DAY_MS + nth * 60_000, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  start(40 * DAY_MS, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual(["key"]);
+  start(80 * DAY_MS, t0 + 400 * DAY_MS);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});
+
+test("keys older than the moment are forgotten, younger ones kept", () => {
+  writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
+  const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);
+  older(20);
+  expect(read("SELECT key FROM journal")).toEqual(["young"]);
+  older(21);
+  expect(read("SELECT key FROM journal")).toEqual([]);
+});
+
+test("images as large as the bound stay, and one byte less drops those of the oldest write", () => {
+  writer.commit([call("one", { ids: ["a"] })]);
+  writer.commit([call("two", { ids: ["b"] })]);
+  const [size] = read<number>("SELECT sum(octet_length(id) + 64) FROM change");
+  const left = (imagesBytes: number): string[] => {
+    while (writer.prune({ journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes }, 1));
+    return read("SELECT id FROM change ORDER BY journal");
+  };
+  expect(left(size!)).toEqual(["a", "b"]);
+  expect(left(size! - 1)).toEqual(["b"]);
+});
+
+test("a write without a change is journalled only if it may be repeated", () => {
+  const nothing = { ids: [] };
+  writer.commit([call("may", nothing), { ...call("must not", nothing), isRepeatable: false }]);
+  writer.commit([{ ...call("changes", { ids: ["a"] }), isRepeatable: false }]);
+  expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["may", "changes"]);
+});
+
+test("a drawer that was never sent stays as it is, however often the palace shows another text under its id", () => {
+  writer.commit([call("one", { ids: ["a", "b"] })]);
+  const row = (id: string, text: string) => ({ id, text, metadata: { wing: "w", room: "r" }, vector: undefined });
+  const taken = (...rows: ReturnType<typeof row>[]): number =>
+    writer.adopt({ rows, removed: [], model: undefined }).taken;
+  expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
+  // One that reads the same has come from the palace, and follows it from now on.
+  expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
+  expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { quotedPhrases } from "../../../src/memory/search/phrases.ts";
+import { askedDates } from "../../../src/memory/search/question-dates.ts";
+
+const DAYS = ["2023-05-08", "2023-05-20", "2022-05-08", "2023-03-01", "2024-01-31", "2024-02-05"];
+const agreeing = (query: string, now?: string): string[] => {
+  const dates = askedDates(query, now);
+  return DAYS.filter((day) => dates.some(({ agrees }) => agrees(day)));
+};
+
+test.each([
+  ["What did Ann do on 8 May 2023?", ["2023-05-08"]],
+  ["the meeting of May 8th, 2023", ["2023-05-08"]],
+  ["notes of 2023-05-08", ["2023-05-08"]],
+  ["What was said on the 8th of May?", ["2023-05-08", "2022-05-08"]],
+  ["deploys in May 2023", ["2023-05-08", "2023-05-20"]],
+  ["Where were we in March?", ["2023-03-01"]],
+  ["what changed during 2024", ["2024-01-31", "2024-02-05"]],
+])("%s names its days", (query, days) => {
+  expect(agreeing(query)).toEqual(days);
+});
+
+test.each([
+  "may I march into the office?",
+  "version 2023-13-45",
+  "the 45 May",
+  "what happened last week",
+  "error 2023 in the log",
+])("%s names no day that is sure", (query) => {
+  expect(agreeing(query)).toEqual([]);
+});
+
+test("days counted from today need to be told what day it is", () => {
+  const now = "2024-02-07T10:00:00";
+  expect(agreeing("what did we do last week?", now)).toEqual(["2024-01-31"]);
+  expect(agreeing("this week's notes", now)).toEqual(["2024-02-05"]);
+  expect(agreeing("2 days ago", now)).toEqual(["2024-02-05"]);
+  expect(agreeing("last month", now)).toEqual(["2024-01-31"]);
+  expect(agreeing("last year", now)).toEqual(["2023-05-08", "2023-05-20", "2023-03-01"]);
+});
+
+test("phrases are what stands in quotation marks; inches, apostrophes and lone marks are none", () => {
+  expect(quotedPhrases('who said "blue cabinet" and “tide tables”?')).toEqual(["blue cabinet", "tide tables"]);
+  expect(quotedPhrases('"one", "one" ("two")')).toEqual(["one", "two"]);
+  expect(quotedPhrases('a 5" pipe and a 6" pipe, the crew\'s "mess')).toEqual([]);
+  expect(quotedPhrases('"?!" "" " "')).toEqual([]);
+});

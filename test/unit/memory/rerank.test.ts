@@ -1,0 +1,59 @@
+/** The first hits in a cross-encoder's order: through the search tool, on a real ledger searched by words. */
+import { expect, test } from "vitest";
+import { RERANKED_MAX } from "../../../src/memory/search/rerank.ts";
+import type { Reranker } from "../../../src/memory/port/search.ts";
+import { PalaceError } from "../../../src/base/errors.ts";
+import { createSearchPalace } from "../../helpers/search-palace.ts";
+
+/** Likes what a note ends with: the higher the number, the better. */
+const byNumber: Reranker = {
+  rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
+};
+/** The fewer other words, the better by BM25; unlike enough that none is folded. */
+const note = (at: number): string =>
+  `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
+
+async function search(
+  reranker: Reranker | undefined,
+  more: Record<string, unknown> = {},
+  notes = 25,
+): Promise<{ order: number[]; scores: unknown[]; answer: Record<string, unknown> }> {
+  await using palace = await createSearchPalace(reranker);
+  for (let at = 1; at <= notes; at++) palace.file(note(at));
+  const answer = await palace.search("harbour", { limit: 100, ...more });
+  const order = answer.results.map(({ text }) => Number(/\d+$/.exec(text)?.[0]));
+  return { order, scores: answer.results.map(({ score }) => score), answer };
+}
+
+test("the first hits come in the model's order with the scores they had, the others stay behind them", async () => {
+  const before = await search(undefined);
+  expect(before.order).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
+  const after = await search(byNumber);
+  expect(after.order).toEqual([...before.order.slice(0, RERANKED_MAX).reverse(), ...before.order.slice(RERANKED_MAX)]);
+  expect(after.scores).toEqual(before.scores);
+});
+
+test("explain tells what it said of each hit, where the hit stood before, and why there is none", async () => {
+  const { answer } = await search(byNumber, { explain: true }, 3);
+  expect(answer).toMatchObject({
+    reranked: { state: "used", detail: "the first 3 hits" },
+    results: [
+      { score: 1, explain: { rerank: { logit: 3, place_before: 3 } } },
+      { explain: { rerank: { logit: 2, place_before: 2 } } },
+      { explain: { rerank: { logit: 1, place_before: 1, score_before: 1 } } },
+    ],
+  });
+  const without = await search(undefined, { explain: true }, 3);
+  expect(without.answer).toMatchObject({ reranked: { state: "off", detail: "no cross-encoder" } });
+  expect(without.answer["results"]).not.toHaveProperty("0.explain.rerank");
+  expect((await search(byNumber, {}, 3)).answer).not.toHaveProperty("reranked");
+});
+
+test("one that fails, or is late, changes nothing", async () => {
+  const failing: Reranker = {
+    rerank: () => Promise.reject(new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "")),
+  };
+  const [before, after] = [await search(undefined), await search(failing, { explain: true })];
+  expect({ order: after.order, scores: after.scores }).toEqual({ order: before.order, scores: before.scores });
+  expect(after.answer).toMatchObject({ reranked: { state: "failed", detail: "not reranked in time" } });
+});

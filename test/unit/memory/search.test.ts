@@ -1,0 +1,78 @@
+/** What the search tool says of its hits and of its answer, against a real ledger searched by words. */
+import { expect, test } from "vitest";
+import { confidenceOf, isWeakMatch } from "../../../src/memory/search/confidence.ts";
+import { createSearchPalace } from "../../helpers/search-palace.ts";
+
+const NOTES = [
+  "The harbour master keeps the tide tables in the blue cabinet.",
+  "Anchor chains are inspected every spring by the crew.",
+  "Lantern oil is bought from the chandler in the old town.",
+];
+
+test("explain tells what the score of each hit is made of, and its parts add up to it", async () => {
+  await using palace = await createSearchPalace();
+  NOTES.forEach((note) => palace.file(note));
+  const { results } = await palace.search("blue cabinet of the harbour", { explain: true });
+  const best = results[0] as Record<string, unknown>;
+  expect(best).toMatchObject({
+    score: 1,
+    explain: {
+      mode: "lexical",
+      score: 1,
+      cosine: null,
+      bm25: { share_of_best: 1 },
+      weights: { cosine: 0, words: 1, pairs: 0.3, source: 0.3 },
+      query_words_held: 1,
+      confidence: 1,
+      promoted: [],
+      demoted: [],
+    },
+  });
+  const { bm25 } = best["explain"] as { bm25: Record<"drawer" | "pairs" | "source" | "total", number> };
+  expect(bm25.drawer).toBeGreaterThan(0);
+  expect(bm25.pairs).toBeGreaterThan(0);
+  expect(bm25.total).toBeCloseTo(bm25.drawer + 0.3 * bm25.pairs + 0.3 * bm25.source, 2);
+  expect((await palace.search("harbour")).results[0]).not.toHaveProperty("explain");
+});
+
+test("a match that shares little with the question is called weak, a good one is not", async () => {
+  await using palace = await createSearchPalace();
+  NOTES.forEach((note) => palace.file(note));
+  const weak = await palace.search("crew salaries negotiated yesterday by telephone");
+  expect(weak).toMatchObject({ weak_match: true, results: [{ text: NOTES[1], weak: true }] });
+  expect(weak["notice"]).toMatch(/^Weak match/);
+
+  const good = await palace.search("Who inspects the anchor chains?");
+  expect(good.results[0]).toMatchObject({ text: NOTES[1] });
+  for (const key of ["weak_match", "nothing_found", "notice"]) expect(good).not.toHaveProperty(key);
+  expect(good.results[0]).not.toHaveProperty("weak");
+});
+
+test("nothing found is said", async () => {
+  await using palace = await createSearchPalace();
+  palace.file(NOTES[0] as string);
+  expect(await palace.search("zebra")).toMatchObject({ results: [], nothing_found: true, notice: "Nothing found." });
+  expect(await palace.search("harbour", { wing: "elsewhere" })).toMatchObject({ results: [], nothing_found: true });
+});
+
+test("half of the confidence is meaning where there is a vector", () => {
+  const words = { drawer: 1, pairs: 0, source: 0, coverage: 0.5 };
+  expect(confidenceOf({ cosine: 0.9, words })).toBeCloseTo(0.7);
+  expect(confidenceOf({ cosine: -0.2, words })).toBe(0.25);
+  expect(confidenceOf({ cosine: Number.NaN, words })).toBe(0.5);
+  expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
+});
+
+test("every hit has its id, where it is from, and when it was written and filed", async () => {
+  await using palace = await createSearchPalace();
+  const id = palace.file(NOTES[0] as string, { source_file: "/notes/harbour.md" });
+  const [hit] = (await palace.search("harbour")).results;
+  expect(hit).toMatchObject({
+    drawer_id: id,
+    source_file: "harbour.md",
+    source_path: "/notes/harbour.md",
+    filed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
+    authored_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
+    authored_at_source: "filed_at",
+  });
+});

@@ -1,0 +1,31 @@
+/** Vectors searched where the palace is: what the palace cannot filter by, or has not heard of yet, is sorted out here. */
+import { expect, test } from "vitest";
+import type { Drawer } from "../../../../src/memory/port/drawer.ts";
+import { driverVectorIndex } from "../../../../src/mempalace/driver/vector-index.ts";
+import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
+import { MemoryDriver } from "../../../helpers/memory-driver.ts";
+
+test("nearest under a filter of place, source or time has what passes, nearest first", async () => {
+  const fixtures = mixedDrawers(Array.from({ length: 200 }, (_, at) => ({ text: `text ${at}` })));
+  const angle = (at: number): Float32Array => Float32Array.from([Math.cos(at / 100), Math.sin(at / 100)]);
+  const drawers = fixtures.map((fixture, at): Drawer => {
+    const { wing = "", room = "", sourceFile = "", filedAt, text } = fixture;
+    const metadata = { wing, room, source_file: sourceFile, ...(filedAt !== undefined && { filed_at: filedAt }) };
+    return { row: at + 1, id: `d${at}`, wing, room, text, metadata };
+  });
+  const driver = new MemoryDriver({ recordsMax: 200 });
+  await driver.open();
+  await driver.upsert(drawers.map(({ id, text, metadata }, at) => ({ id, text, metadata, vector: angle(at) })));
+  // Gone from the ledger, not yet from the palace.
+  const known = drawers.filter(({ row }) => row !== 200);
+  const reader = { findDrawer: (id: string) => known.find((drawer) => drawer.id === id), vectorsByRow: () => [] };
+  const { nearest } = driverVectorIndex({ driver, reader });
+  for (const filter of [{}, ...MIXED_FILTERS]) {
+    const expected = known.filter(({ row }) => passes(fixtures[row - 1] ?? { text: "" }, filter));
+    const found = await nearest(angle(0), filter, 10);
+    expect(
+      found.map(({ row }) => row),
+      JSON.stringify(filter),
+    ).toEqual(expected.slice(0, 10).map(({ row }) => row));
+  }
+});

@@ -1,0 +1,39 @@
+/** The adoption of what others wrote reads the palace while nothing of ours is on its way there. */
+import { expect, test, vi } from "vitest";
+import { SILENT_LOG } from "../../../src/base/log.ts";
+import type { PalaceRecord } from "../../../src/memory/port/public-palace.ts";
+import { startOutbox } from "../../../src/mempalace/outbox.ts";
+import { MemoryDriver } from "../../helpers/memory-driver.ts";
+import { MemoryOutboxSource, QuickClock } from "../../helpers/memory-outbox.ts";
+
+const record = (id: string): PalaceRecord => ({
+  ...{ id, text: `text of ${id}`, metadata: { wing: "w", room: "r" }, vector: new Float32Array([1, 0]) },
+});
+
+test("whoever holds it gets it with nothing under way, and nothing is sent until he lets go", async () => {
+  const [source, inner] = [new MemoryOutboxSource(), new MemoryDriver()];
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await inner.open();
+  const driver = new MemoryDriver();
+  driver.upsert = async (records) => {
+    asked.resolve();
+    await gate.promise;
+    await inner.upsert(records);
+  };
+  source.write(record("a"));
+  const log = SILENT_LOG;
+  const outbox = startOutbox({ source, driver, log, clock: new QuickClock(), onState: () => {} });
+  await asked.promise;
+  const holding = outbox.hold();
+  gate.resolve();
+  const release = await holding;
+  // The batch under way has arrived and is struck off; what comes now waits.
+  expect([inner.read("a") !== undefined, outbox.status().lag]).toEqual([true, 0]);
+  source.write(record("b"));
+  outbox.wake();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([inner.read("b"), outbox.status().lag]).toEqual([undefined, 1]);
+  release();
+  await vi.waitFor(() => expect(inner.read("b")).toBeDefined(), { timeout: 10_000, interval: 1 });
+  await outbox.stop();
+});

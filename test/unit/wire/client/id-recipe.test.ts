@@ -1,0 +1,55 @@
+/** What an answer shows of the way a palace makes ids, and what is promised by it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { learnIdRecipe, promisedId } from "../../../../src/wire/client/id-recipe.ts";
+import { loadConfig } from "../../../../src/config/config.ts";
+import type { Paths } from "../../../../src/config/paths.ts";
+import { newDrawerId } from "../../../../src/memory/drawer/drawer.ts";
+
+const drawer = { wing: "w", room: "r", content: "one text" };
+const anotherDrawer = { ...drawer, content: "another text" };
+
+const folder = mkdtempSync(join(tmpdir(), "id-recipe-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function newPaths(): Paths {
+  const home = mkdtempSync(join(folder, "home-"));
+  return loadConfig({ HOME: home, XDG_STATE_HOME: home }).paths;
+}
+const request = JSON.stringify({
+  ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+  params: { name: "mempalace_add_drawer", arguments: drawer },
+});
+const answer = (value: object): string =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: JSON.stringify(value) }] } });
+
+test.each(["v3", "bare"] as const)("an id of the recipe %s lets the next one be promised by it", (recipe) => {
+  const paths = newPaths();
+  expect(promisedId(paths, anotherDrawer)).toBeUndefined();
+  learnIdRecipe(paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
+  expect(promisedId(paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
+});
+
+test.each([
+  {
+    why: "a text that was there",
+    value: { success: true, reason: "already_exists", drawer_id: newDrawerId("bare", drawer) },
+  },
+  { why: "a refusal", value: { success: false, error: "no" } },
+  { why: "an id of neither recipe", value: { success: true, drawer_id: "drawer_w_r_0123" } },
+])("$why shows nothing", ({ value }) => {
+  const paths = newPaths();
+  learnIdRecipe(paths, request, answer(value));
+  learnIdRecipe(paths, "no message", "no answer");
+  expect(promisedId(paths, anotherDrawer)).toBeUndefined();
+});
+
+test("a palace whose recipe has changed is believed anew", () => {
+  const paths = newPaths();
+  for (const recipe of ["bare", "v3"] as const) {
+    learnIdRecipe(paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
+    expect(promisedId(paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
+  }
+});

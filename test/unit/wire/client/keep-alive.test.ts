@@ -1,0 +1,65 @@
+/** A client pings a broker that sends no byte while answers are awaited, and gives the connection up when it stays silent. */
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { KeepAlive } from "../../../../src/wire/client/keep-alive.ts";
+import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
+
+/** The numbers that the client looks at, and what it does. */
+type Line = { bytesWritten: number; writableLength: number; destroyed: boolean; sent: string[] };
+
+let line: Line;
+let isAwaiting: boolean;
+let alive: KeepAlive;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  // The first request comes long after the start.
+  vi.advanceTimersByTime(60_000);
+  line = { bytesWritten: 100, writableLength: 0, destroyed: false, sent: [] };
+  isAwaiting = true;
+  alive = new KeepAlive(SYSTEM_CLOCK);
+  const socket = Object.assign(line, {
+    write: (text: string) => line.sent.push(text),
+    destroy: () => void (line.destroyed = true),
+  }) as unknown as Socket;
+  alive.watch(socket, () => isAwaiting);
+});
+afterEach(() => {
+  alive.stop();
+  vi.useRealTimers();
+});
+
+test("a broker that is silent for 1.5 s is pinged once, and given up after 4.5 s", async () => {
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(line.sent).toEqual([]);
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(line.sent).toEqual(['{"jsonrpc":"2.0","id":"palace/ping","method":"ping"}\n']);
+  expect([alive.isPong("palace/ping"), alive.isPong(1)]).toEqual([true, false]);
+  expect(line.destroyed).toBe(false);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(line.destroyed).toBe(true);
+});
+
+test("a byte that arrives starts the silence again, and the next silence is pinged again", async () => {
+  await vi.advanceTimersByTimeAsync(4_000);
+  alive.heard();
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect([line.destroyed, line.sent.length]).toEqual([false, 2]);
+});
+
+test("a long message that is sent piece by piece keeps the connection, and one that is stuck ends it", async () => {
+  line.writableLength = 50_000;
+  for (let second = 0; second < 10; second++) {
+    line.writableLength -= 1_000;
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect([line.destroyed, line.sent]).toEqual([false, []]);
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(line.destroyed).toBe(true);
+});
+
+test("nobody looks any more once no answer is awaited", async () => {
+  isAwaiting = false;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([line.destroyed, line.sent, vi.getTimerCount()]).toEqual([false, [], 0]);
+});

@@ -1,0 +1,27 @@
+/** Our own errors as JSON-RPC errors, for an agent that no broker answers. */
+import { expect, test } from "vitest";
+import { toRpcError } from "../../../../src/wire/client/rpc-error.ts";
+import { PalaceError } from "../../../../src/base/errors.ts";
+
+test("an error's hint follows its message", () => {
+  const error = new PalaceError("TRANSPORT_REFUSED", "no broker answers", "palace doctor");
+  expect(toRpcError(error)).toMatchObject({
+    code: -32000,
+    message: "no broker answers; palace doctor",
+    data: { code: "TRANSPORT_REFUSED" },
+  });
+});
+
+test("an error without a hint is its message alone", () => {
+  expect(toRpcError(new PalaceError("TRANSPORT_CLOSED", "the connection ended", "")).message).toBe(
+    "the connection ended",
+  );
+});
+
+test("a fault of ours is named by its class", () => {
+  expect(toRpcError(new TypeError("x is undefined"))).toEqual({
+    code: -32000,
+    message: "Internal tool error",
+    data: { error_class: "TypeError", message: "x is undefined" },
+  });
+});

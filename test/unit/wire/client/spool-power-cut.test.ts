@@ -1,0 +1,59 @@
+/** Power is lost at any moment of keeping, refusing and sending writes again: each write that was said to be safe is there, whole. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Spool } from "../../../../src/wire/client/spool.ts";
+import { PowerCut } from "../../../helpers/power-cut.ts";
+
+const FOLDER = "state/palace/spool/tag";
+
+test("a write is on the disk with its folders when the agent hears that it is kept, and wherever it is moved later", () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "spool-power-")));
+  /** Keys of writes that an agent relies on. */
+  const safe = new Set<string>();
+  /** The key of the write that a person had sent again. */
+  let again: string | undefined;
+  const spool = new Spool(join(root, FOLDER));
+  const append = (key: string, tool = "t"): string => {
+    const name = spool.append({ atMs: Date.now(), agent: "a", tool, key, line: JSON.stringify({ key }) });
+    safe.add(key);
+    return name;
+  };
+  try {
+    using disk = new PowerCut(root, {
+      look: (folder) => {
+        const left = new Spool(join(folder, FOLDER));
+        const entries = left.entries();
+        const refused = left.refused().map(({ name }) => left.readRefused(name));
+        const there = [...entries, ...refused].map((one) => one?.key);
+        expect([...safe].filter((key) => !there.includes(key))).toEqual([]);
+        if (again !== undefined) expect(entries.map(({ key }) => key)).toContain(again);
+        for (const { key, line } of entries) expect(line).toBe(JSON.stringify({ key }));
+      },
+    });
+    const one = append("one");
+    disk.cut("after the first write");
+    const two = append("two");
+    append("turn", "turn.end");
+    safe.delete("one");
+    spool.remove(one);
+    expect(spool.refuse(two, "no")).toBe(true);
+    disk.cut("after a refusal");
+    append("three");
+    const [refused] = spool.refused();
+    const write = spool.readRefused(refused?.name ?? "");
+    if (write === undefined) throw new Error("the refused write is gone");
+    spool.sendAgain(refused?.name ?? "", write);
+    again = "two";
+    disk.cut("after it was sent again");
+    again = undefined;
+    for (const name of spool.entries().map((entry) => entry.name)) spool.remove(name);
+    safe.clear();
+    append("four");
+    disk.cut();
+    expect(disk.states).toBeGreaterThan(50);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,25 @@
+/** Stops a broker where none runs. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { stopBroker } from "../../../../src/wire/client/stop.ts";
+import { loadConfig } from "../../../../src/config/config.ts";
+import { isStopped } from "../../../../src/base/state-files.ts";
+
+let folder: string;
+
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "stop-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a stop where no broker runs says so, and keeps brokers from being started", async () => {
+  const config = loadConfig({ HOME: folder });
+  expect(await stopBroker(config)).toEqual({ stopped: false, staysOff: true });
+  expect(isStopped(config.paths)).toBe(true);
+});
+
+test("a stop of a broker elsewhere that does not run says so, and leaves no mark", async () => {
+  const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "none.sock")}` });
+  expect(await stopBroker(config)).toEqual({ stopped: false, staysOff: false });
+  expect(isStopped(config.paths)).toBe(false);
+});
