@@ -135,7 +135,7 @@ note_shim() {
 list_watched() {
   cd "$root" &&
     find src -type d &&
-    find src/bin/mp-shim.ts src/shim src/wire/client src/config src/wire/transport src/protocol src/base -type f &&
+    find src/bin/mp-shim.ts src/wire/shim.ts src/wire/client src/config src/wire/transport src/protocol src/base -type f &&
     echo package-lock.json tsconfig.json tsconfig.build.json
 }
 

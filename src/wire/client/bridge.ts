@@ -1,6 +1,6 @@
 /**
  * The client's view of an SSH bridge: whether one is set up here, and what its resident process reports when no connection
- * is possible. Everything else is in src/bridge.
+ * is possible. Everything else is in src/wire/bridge.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

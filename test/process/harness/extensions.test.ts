@@ -13,7 +13,7 @@ import { openOpencode2Database } from "../../helpers/opencode-database.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const MARK = Symbol.for("palace-devbox.opencode-1");
-const EXTENSIONS = join(ROOT, "dist/harness");
+const EXTENSIONS = join(ROOT, "dist/agents");
 const missing = existsSync(join(EXTENSIONS, "pi/palace.js")) ? undefined : "dist is missing: npm run build";
 if (missing !== undefined) console.log(`left out: the agents' extensions (${missing})`);
 

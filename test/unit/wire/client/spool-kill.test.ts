@@ -11,8 +11,8 @@ const STEPS = ["file.before-write", "file.before-sync", "file.before-rename", "f
 /** Keeps three writes and names each when it is safe. */
 const AGENT = `
   const [folder, fault] = process.argv.slice(1);
-  const { Spool } = await import("${SOURCES}/client/spool.ts");
-  const { armFault } = await import("${SOURCES}/platform/fault.ts");
+  const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
+  const { armFault } = await import("${SOURCES}/base/fault.ts");
   const { writeSync } = await import("node:fs");
   armFault(fault);
   for (const key of ["one", "two", "three"]) {
@@ -48,8 +48,8 @@ for (const step of STEPS)
 /** Refuses one write and has it sent again. */
 const PERSON = `
   const [folder, fault] = process.argv.slice(1);
-  const { Spool } = await import("${SOURCES}/client/spool.ts");
-  const { armFault } = await import("${SOURCES}/platform/fault.ts");
+  const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
+  const { armFault } = await import("${SOURCES}/base/fault.ts");
   const spool = new Spool(folder);
   const name = spool.append({ atMs: Date.now(), agent: "a", tool: "t", key: "one", line: "{}" });
   spool.refuse(name, "no");
