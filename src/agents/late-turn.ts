@@ -2,7 +2,8 @@
  * Keeps the exchange of a turn that has found no broker among the writes that wait for one, which the next client delivers, verbatim as
  * they are. Used by `palace hook`.
  */
-import { isOutage, Spool } from "../wire/client/spool.ts";
+import { isOutage } from "../wire/client/outage-policy.ts";
+import { Spool } from "../wire/client/spool.ts";
 import type { Config } from "../config/config.ts";
 import { PalaceError } from "../base/errors.ts";
 import { IDEMPOTENCY_META } from "../protocol/spec.ts";

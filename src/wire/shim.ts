@@ -35,7 +35,7 @@ export function runShim(config: Config, agent: string): void {
   };
   const link = new Link({ config, agent, start: "auto", onLine: write, outage: "spool" });
 
-  void link.connect().catch(() => {});
+  link.connectSoon();
   const listen = (): void => {
     // The id of a request that is too long may be at its end.
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);

@@ -101,6 +101,8 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
       /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }
+  // No tool of a broker answers so: the write has no acknowledgement.
+  if (!isRecord(response.result)) return "passing";
   const { content } = response.result as { content?: { text?: string }[] };
   return refusalIn(parseMessage(content?.[0]?.text ?? ""));
 }

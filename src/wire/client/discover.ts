@@ -153,8 +153,8 @@ export async function findBroker(
       throw error;
     });
     verify(headers);
-    const health: unknown = JSON.parse(body);
-    if (!isHealth(health)) return undefined;
+    const health = toHealth(body);
+    if (health === undefined) return undefined;
     if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;
     assertProtocol(health);
     return { health, endpoint: formatEndpoint(endpoint) };
@@ -163,12 +163,24 @@ export async function findBroker(
   return found;
 }
 
-function isHealth(value: unknown): value is Health {
-  const { instanceId, version, protocol } = (value ?? {}) as Partial<Record<keyof Health, unknown>>;
+/** Returns undefined for a body that no broker sends. */
+function toHealth(body: string): Health | undefined {
+  const health = parsed(body);
+  const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;
   const { min, max } = (protocol ?? {}) as Record<string, unknown>;
-  return [instanceId, version].every((one) => typeof one === "string") && [min, max].every(Number.isInteger);
+  const isWell = [instanceId, version].every((one) => typeof one === "string") && [min, max].every(Number.isInteger);
+  return isWell ? (health as Health) : undefined;
 }
 
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the first answer. A door that refuses or says nonsense is passed over; a bug of ours is thrown. */
 async function firstLive<T>(
   config: Config,
   attempt: (candidate: Candidate) => Promise<T | undefined>,
@@ -178,7 +190,7 @@ async function firstLive<T>(
       const live = await attempt(candidate);
       if (live !== undefined) return live;
     } catch (error) {
-      if (!(error instanceof PalaceError)) continue;
+      if (!(error instanceof PalaceError)) throw error;
       // No other door is open to a process that may open no socket.
       if (error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);
       if (!error.code.startsWith("TRANSPORT_")) throw error;

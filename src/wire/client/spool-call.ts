@@ -7,7 +7,8 @@ import type { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
 import { toolValue, toPalaceError } from "./client.ts";
 import { answerInstead } from "./outage.ts";
-import { isOutage, Spool } from "./spool.ts";
+import { isOutage } from "./outage-policy.ts";
+import { Spool } from "./spool.ts";
 
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 

@@ -44,12 +44,6 @@ const HALF_MAX_MS = 60_000;
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
 
-/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
-export function isOutage({ code }: PalaceError): boolean {
-  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
-  return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
-}
-
 export class Spool {
   readonly folder: string;
   /** How often a broker refused a write for now, by its name, as far as this process has seen. */

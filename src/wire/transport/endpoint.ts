@@ -58,10 +58,10 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
     }, timeoutMs);
     socket.once("connect", () => {
       clearTimeout(timer);
-      socket.removeAllListeners("error");
       resolve(socket);
     });
-    socket.once("error", (cause) => {
+    // It stays: an error between this and the next listener would end the process.
+    socket.on("error", (cause) => {
       clearTimeout(timer);
       refuse(cause);
     });

@@ -1,0 +1,176 @@
+/**
+ * The connection to a broker, and its four states:
+ *
+ *     disconnected ──connect──▶ connecting ──prepared──▶ connected
+ *          ▲                        │                        │
+ *          └────── no broker ───────┴───── stream ended ─────┘        close: from any state to `closed`
+ *
+ * Knows streams and messages, and nothing of calls: its owner (link.ts) decides about those. A stream that says nothing, or
+ * nonsense, is ended. Concurrency: `connect` may be called at any time; callers share one attempt.
+ */
+import type { Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { RequestId, RpcResponse } from "../../protocol/spec.ts";
+import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
+import type { Stream } from "./discover.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import { RETRY_MAX_MS, RETRY_MS } from "./timeouts.ts";
+
+type State =
+  | { name: "disconnected" }
+  /** `socket`: a stream that is being prepared. */
+  | { name: "connecting"; attempt: Promise<void>; socket?: Socket }
+  | { name: "connected"; socket: Socket; sinceMs: number }
+  | { name: "closed" };
+
+export type ConnectionOwner = {
+  /** Reaches a broker; undefined: try again. Errors: PalaceError and system errors, which end the attempt. */
+  dial: () => Promise<Stream | undefined>;
+  /** Uses a new stream before it is `connected`. */
+  prepare: () => Promise<void>;
+  onConnected: () => void;
+  /** Called after each dial of an attempt, successful or not. */
+  onDialled: () => void;
+  /** Called when an attempt has ended without a connection. */
+  onUnreachable: (error: PalaceError) => Promise<void>;
+  /** `connectedMs`: how long the state was `connected`. */
+  onLost: (connectedMs: number) => void;
+  onMessage: (message: RpcResponse, bytes: Buffer) => void;
+  /** Called with the beginning of a message that is too long to be read. `id`: of the call that it answers. */
+  onOversize: (id: RequestId | undefined) => void;
+  /** True while an answer is awaited: a silent stream is then ended. */
+  isAwaiting: () => boolean;
+};
+
+export class Connection {
+  readonly #owner: ConnectionOwner;
+  readonly #clock: Clock;
+  readonly #keepAlive: KeepAlive;
+  #state: State = { name: "disconnected" };
+
+  constructor(owner: ConnectionOwner, clock: Clock) {
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#keepAlive = new KeepAlive(clock);
+  }
+
+  get state(): State["name"] {
+    return this.#state.name;
+  }
+
+  /** True when there is a stream, connected or being prepared. */
+  get hasStream(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  get #socket(): Socket | undefined {
+    return "socket" in this.#state ? this.#state.socket : undefined;
+  }
+
+  /**
+   * Dials until a broker answers. Errors: PalaceError, when the attempt has ended and the owner knows; any other error is a
+   * bug of ours.
+   */
+  connect(): Promise<void> {
+    if (this.#state.name === "connecting") return this.#state.attempt;
+    if (this.#state.name !== "disconnected") return Promise.resolve();
+    const attempt = this.#attempt();
+    this.#state = { name: "connecting", attempt };
+    return attempt;
+  }
+
+  /** Sends one message or several, without the last LF. Returns false without a stream. */
+  write(text: string): boolean {
+    const socket = this.#socket;
+    if (socket === undefined) return false;
+    socket.write(`${text}\n`);
+    this.#keepAlive.watch(socket, this.#owner.isAwaiting);
+    return true;
+  }
+
+  close(): void {
+    const socket = this.#socket;
+    this.#state = { name: "closed" };
+    this.#keepAlive.stop();
+    socket?.destroy();
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS)) {
+        const stream = await this.#owner.dial();
+        if (stream !== undefined) await this.#use(stream);
+        else await new Promise<void>((resolve) => this.#clock.after(pauseMs, resolve));
+        this.#owner.onDialled();
+        if (this.#state.name !== "connecting") return;
+      }
+    } catch (error) {
+      this.#socket?.destroy();
+      if (this.#state.name === "connecting") this.#state = { name: "disconnected" };
+      const known = asUnreachable(error);
+      await this.#owner.onUnreachable(known);
+      throw known;
+    }
+  }
+
+  async #use({ socket, rest }: Stream): Promise<void> {
+    if (this.#state.name !== "connecting") return void socket.destroy();
+    this.#state = { ...this.#state, socket };
+    const splitter = new FrameSplitter();
+    const onData = (chunk: Buffer): void => {
+      this.#keepAlive.heard();
+      for (const frame of splitter.push(chunk)) {
+        if ("bytes" in frame) this.#onFrame(socket, frame.bytes);
+        else this.#owner.onOversize(idInHead(frame.head));
+      }
+    };
+    socket.on("data", onData);
+    socket.on("error", () => {});
+    socket.on("close", () => this.#onEnd(socket));
+    if (rest.length > 0) onData(rest);
+    socket.resume();
+    await this.#owner.prepare();
+    if (this.#socket !== socket) return;
+    this.#state = { name: "connected", socket, sinceMs: this.#clock.now() };
+    this.#owner.onConnected();
+  }
+
+  #onFrame(socket: Socket, bytes: Buffer): void {
+    const message = toMessage(bytes);
+    // The other side is not a broker, or has lost track of the stream: the next connection may be better.
+    if (message === undefined) return void socket.destroy();
+    if (!this.#keepAlive.isPong(message.id ?? undefined)) this.#owner.onMessage(message, bytes);
+  }
+
+  #onEnd(socket: Socket): void {
+    const state = this.#state;
+    if (this.#socket !== socket) return;
+    this.#keepAlive.stop();
+    if (state.name === "connecting") this.#state = { name: "connecting", attempt: state.attempt };
+    else this.#state = { name: "disconnected" };
+    this.#owner.onLost(state.name === "connected" ? this.#clock.now() - state.sinceMs : 0);
+  }
+}
+
+/** Returns why no broker is reached. Errors: `error` itself when it is neither ours nor the system's, but a bug. */
+function asUnreachable(error: unknown): PalaceError {
+  if (error instanceof PalaceError) return error;
+  if (!(error instanceof Error) || !("syscall" in error)) throw error;
+  return new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
+}
+
+/** Returns undefined for bytes that no broker sends. */
+function toMessage(bytes: Buffer): RpcResponse | undefined {
+  const decoded = decodeFrame(bytes);
+  if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
+  const { error } = decoded.message as { error?: unknown };
+  const isWell = error === undefined || (typeof error === "object" && error !== null);
+  return isWell ? (decoded.message as RpcResponse) : undefined;
+}
+
+/** Returns the id of the call that a message answers, from the first bytes of the message; undefined if they name none. */
+function idInHead(head: Buffer): RequestId | undefined {
+  const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
+  return id === undefined ? undefined : (JSON.parse(id) as RequestId);
+}

@@ -1,0 +1,94 @@
+/**
+ * Decides what happens to a call while no broker answers it. Two small machines without timers or files of their own, which
+ * link.ts asks: what the link knows of its broker (`Presence`), and the fate of one call. Imported by every shim, so it
+ * imports almost nothing.
+ *
+ * | Fate           | The call                                                                             |
+ * | -------------- | ------------------------------------------------------------------------------------ |
+ * | send           | goes to the broker now                                                               |
+ * | wait           | goes to the next connection, with the same idempotency key                           |
+ * | send again     | goes to the same broker again, after a pause                                         |
+ * | answer offline | is answered here: a write is spooled, any other call gets an error (outage.ts)       |
+ * | give up        | gets the error                                                                       |
+ * | pass on        | has its answer                                                                       |
+ */
+import type { PalaceError, WireErrorData } from "../../base/errors.ts";
+import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { BUSY_TIMEOUT_MS, OUTAGE_TIMEOUT_MS, REPEAT_TIMEOUT_MS, RESTART_TIMEOUT_MS, RETRY_MAX_MS } from "./timeouts.ts";
+
+/**
+ * - `unknown`: no broker has answered yet.
+ * - `present`: one answers.
+ * - `refusing`: one answers but refuses the spooled writes for now (a full disk, say): later writes are spooled behind them.
+ * - `lost`: the connection to one has ended; it is waited for.
+ * - `absent`: an outage was noticed: the link looks for a broker, but no longer waits for one.
+ */
+export type Presence = "unknown" | "present" | "refusing" | "lost" | "absent";
+export type Sighting = "connected" | "took the spool" | "refused the spool" | "ended" | "outage";
+
+export function nextPresence(presence: Presence, sighting: Sighting): Presence {
+  switch (sighting) {
+    case "connected":
+      return "present";
+    case "took the spool":
+      return presence === "refusing" ? "present" : presence;
+    case "refused the spool":
+      return presence === "present" ? "refusing" : presence;
+    case "ended":
+      return "lost";
+    case "outage":
+      return "absent";
+  }
+}
+
+/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: an agent must hear soon. */
+export function dialTimeoutMs(presence: Presence, spools: boolean): number {
+  if (presence === "absent") return 0;
+  if (spools) return OUTAGE_TIMEOUT_MS;
+  return presence === "unknown" ? ABSENT_TIMEOUT_MS : RESTART_TIMEOUT_MS;
+}
+
+/** `isWrite` is asked only where it matters. */
+export function fateOfNew(
+  presence: Presence,
+  isConnected: boolean,
+  isWrite: () => boolean,
+): "send" | "wait" | "answer offline" {
+  if (presence === "refusing" && isWrite()) return "answer offline";
+  return isConnected ? "send" : "wait";
+}
+
+/** `data`: of the answer's error. The broker did not take a call that it answers as busy or as shutting down. */
+export function fateOfAnswered(
+  data: Partial<WireErrorData> | undefined,
+  waitedMs: number,
+): "pass on" | "wait" | { sendAgainAfterMs: number } {
+  if (data?.code === "BROKER_SHUTTING_DOWN") return "wait";
+  if (data?.code === "BROKER_BUSY" && waitedMs < BUSY_TIMEOUT_MS)
+    return { sendAgainAfterMs: data.retryAfterMs ?? RETRY_MAX_MS };
+  return "pass on";
+}
+
+/**
+ * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: one is being started here. Once a broker is absent, one started
+ * here may exit again, because a process that we cannot reach holds the palace.
+ */
+export function fateOfSilent(presence: Presence, isStarting: boolean, isBridgeUp: boolean): "wait" | "answer offline" {
+  return (isStarting && presence !== "absent") || isBridgeUp ? "wait" : "answer offline";
+}
+
+/** Decides when no broker can be reached. */
+export function fateOfUnreachable(error: PalaceError, spools: boolean): "answer offline" | "give up" {
+  return spools && isOutage(error) ? "answer offline" : "give up";
+}
+
+/** Decides about a call that brokers have had for `waitedMs`. */
+export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
+  return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
+}
+
+/** True for the errors that only waiting for a broker can cure; the user must fix the others, which say so. */
+export function isOutage({ code }: PalaceError): boolean {
+  if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
+  return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");
+}
