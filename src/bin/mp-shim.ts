@@ -38,7 +38,11 @@ async function run(): Promise<void> {
       const { assertPlace } = await import("../cli/terminal/place.ts");
       assertPlace(config, "anew", (line) => process.stderr.write(`mp-shim: ${line}\n`));
     }
-    runShim(config, config.agentName ?? UNNAMED_AGENT);
+    runShim(
+      config,
+      config.agentName ?? UNNAMED_AGENT,
+      async () => (await import("../broker/tools/offline.ts")).OFFLINE_RULES,
+    );
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
     process.stderr.write(`mp-shim: ${error.message}\n  ${error.hint}\n`);

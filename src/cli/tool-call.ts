@@ -26,8 +26,11 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
 /** Spools a write. Errors: `away` for a call that does not write, or cannot wait. */
 async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
-  const { spoolCall } = await import("../wire/client/spool-call.ts");
-  return spoolCall(call, away);
+  const [{ spoolCall }, { OFFLINE_RULES }] = await Promise.all([
+    import("../wire/client/spool-call.ts"),
+    import("../broker/tools/offline.ts"),
+  ]);
+  return spoolCall(call, { away, rules: OFFLINE_RULES });
 }
 
 function asKnown(error: unknown): PalaceError {

@@ -4,6 +4,7 @@
  * imports only a few of the client's files and Node's net and fs.
  */
 import { Link } from "./client/link.ts";
+import type { OfflineRules } from "./client/offline-rules.ts";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../base/ids.ts";
 import { agentName } from "../protocol/agent-name.ts";
@@ -20,8 +21,8 @@ const PARENT_CHECK_MS = 2_000;
 
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
-/** Runs until the agent goes; then the process ends. */
-export function runShim(config: Config, agent: string): void {
+/** Runs until the agent goes; then the process ends. `offline`: loads the rules by which calls are answered without a broker. */
+export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;
   let ending = false;
 
@@ -33,7 +34,7 @@ export function runShim(config: Config, agent: string): void {
     process.stdout.write(typeof line === "string" ? `${line}\n` : Buffer.concat([line, LF]));
     if (ending && link.pendingCount === 0) end();
   };
-  const link = new Link({ config, agent, start: "auto", onLine: write, outage: "spool" });
+  const link = new Link({ config, agent, start: "auto", onLine: write, offline });
 
   link.connectSoon();
   const listen = (): void => {

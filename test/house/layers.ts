@@ -22,10 +22,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   config: room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
 
   "wire/transport": room(FOUNDATION),
-  // What a call refuses by its arguments alone, and a drawer's id: for agents while there is no broker.
-  "wire/client": room([...FOUNDATION, "wire/transport"], {
-    mayImportFiles: ["memory/drawer/drawer.ts", "broker/tools/apply.ts"],
-  }),
+  "wire/client": room([...FOUNDATION, "wire/transport"]),
   // Between machines: an SSH connection on one side of it, the client's discovery on the other.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
   // The shim. `transport` is for the line framing: stdio is one more byte stream.
@@ -88,7 +85,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
       // A restore that was killed is finished before anything is opened.
-      mayImportFiles: ["memory/backup/swap.ts"],
+      mayImportFiles: ["memory/backup/swap.ts", "wire/client/offline-rules.ts"],
     },
   ),
 

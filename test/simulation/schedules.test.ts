@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test } from "vitest";
 // Here already, so that loading them takes no time of the world outside.
 import "../../src/wire/client/delivery.ts";
@@ -86,7 +87,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       config,
       agent: name,
       start: "auto",
-      outage: "spool",
+      offline: async () => OFFLINE_RULES,
       reach,
       clock: scheduler,
       onLine: (line) => {
@@ -181,7 +182,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
     config,
     agent: "last",
     start: "auto",
-    outage: "spool",
+    offline: async () => OFFLINE_RULES,
     reach,
     clock: scheduler,
     onLine: () => {},

@@ -4,7 +4,6 @@
  */
 import { invariant } from "../../base/invariant.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
-import type { LogstreamTx } from "../../memory/port/logstream.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import type { MethodName } from "../../protocol/spec.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
@@ -30,14 +29,12 @@ import { judgeTurn } from "../../learning/judged.ts";
 import { scoreMemories } from "../../learning/score.ts";
 import { beginTurn, endTurn } from "../../learning/turn.ts";
 import { asTyped } from "../../memory/text/validate.ts";
-import { applyToLog, isLogWrite, logRefusal } from "../../mempalace/events/log-tools.ts";
 import { rebuildClosets } from "../../memory/source/closet-writes.ts";
 import { replaceConversation } from "../../memory/source/conversation.ts";
 import { addPart } from "../../memory/source/source-parts.ts";
 import { removeSource, replaceSource } from "../../memory/source/source.ts";
 import { addMessages } from "../../memory/source/sweep.ts";
 import { sync } from "../../memory/source/sync.ts";
-import { Looked, NOTHING } from "./nothing.ts";
 
 /** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
@@ -127,22 +124,3 @@ export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSetting
   invariant(write, `${call.method} is not a write`);
   return write(tx, call, settings);
 }
-
-/**
- * Returns the answer that this write gives for any palace, from its arguments alone; `undefined` if it depends on the palace. The code of
- * the write itself decides. Errors: InvalidValue, WrongType.
- */
-export function answerWithoutPalace(call: WriteCall): { value: unknown } | undefined {
-  const isForLog = isLogWrite(call.method);
-  try {
-    return { value: isForLog ? applyToLog(NO_LOG, call) : applyWrite(NO_PALACE, call) };
-  } catch (error) {
-    if (error instanceof Looked) return undefined;
-    const refusal = isForLog ? logRefusal(error) : undefined;
-    if (refusal !== undefined) return { value: refusal };
-    throw error;
-  }
-}
-
-const NO_PALACE = NOTHING as LedgerTx;
-const NO_LOG = NOTHING as LogstreamTx;

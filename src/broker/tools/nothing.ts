@@ -1,6 +1,6 @@
 /**
- * Stands in the place of a palace, so that a tool's own code tells which arguments it answers without one. Used by apply.ts and
- * read-tools.ts.
+ * Stands in the place of a palace, so that a tool's own code tells which arguments it answers without one. Used by
+ * offline.ts and read-tools.ts.
  */
 
 /** Thrown by code that wants to look into the palace. */

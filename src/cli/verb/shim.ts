@@ -12,7 +12,11 @@ agent's MCP config; no other arguments are needed.`,
   args: [0, 0],
   place: "anew",
   run: async ({ config }) => {
-    runShim(config, config.agentName ?? UNNAMED_AGENT);
+    runShim(
+      config,
+      config.agentName ?? UNNAMED_AGENT,
+      async () => (await import("../../broker/tools/offline.ts")).OFFLINE_RULES,
+    );
     // The shim ends the process when its agent goes.
     return new Promise<number>(() => {});
   },

@@ -5,17 +5,17 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Paths } from "../../config/paths.ts";
-import { newDrawerId } from "../../memory/drawer/drawer.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { findTool } from "../../protocol/tools/table.ts";
 import { parseMessage } from "./delivery.ts";
+import type { OfflineRules } from "./offline-rules.ts";
 
-type IdRecipe = Parameters<typeof newDrawerId>[0];
+type IdRecipe = Parameters<OfflineRules["newDrawerId"]>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
 /** Notes what the answer to an add_drawer reveals; an answer that reveals nothing changes nothing. Never throws. */
-export function learnIdRecipe(paths: Paths, request: string, answer: string): void {
+export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, request: string, answer: string): void {
   try {
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
@@ -32,7 +32,11 @@ export function learnIdRecipe(paths: Paths, request: string, answer: string): vo
 }
 
 /** Returns the id that the drawer of a spooled add_drawer will have; undefined until an answer has revealed the recipe. */
-export function promisedId(paths: Paths, params: Record<string, unknown>): string | undefined {
+export function promisedId(
+  { newDrawerId }: OfflineRules,
+  paths: Paths,
+  params: Record<string, unknown>,
+): string | undefined {
   const recipe = readIdRecipe(paths);
   return recipe === undefined ? undefined : newDrawerId(recipe, params);
 }

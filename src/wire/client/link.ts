@@ -27,6 +27,7 @@ import {
   type Presence,
   type Sighting,
 } from "./outage-policy.ts";
+import type { OfflineRules } from "./offline-rules.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { Spool } from "./spool.ts";
 import type { EnsureOptions } from "./start.ts";
@@ -44,8 +45,8 @@ export type LinkOptions = {
   start: "auto" | "never";
   /** One message of the broker, without its LF: a response to a request, or a notification. */
   onLine: (line: Buffer | string) => void;
-  /** Decides what happens without a broker: requests fail (the default), or the link answers them and spools writes. */
-  outage?: "fail" | "spool";
+  /** With these rules the link answers requests without a broker and spools writes; without them, requests fail. */
+  offline?: () => Promise<OfflineRules>;
   /** Reaches a broker; the simulation passes its own. */
   reach?: Reach;
   clock?: Clock;
@@ -68,7 +69,8 @@ type Call = { line: string; since: number };
 /** Marks a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
 /** Loaded in an outage, or when the spool holds writes. */
-type Outage = typeof import("./outage.ts") & typeof import("./delivery.ts") & { spool: Spool };
+type Outage = typeof import("./outage.ts") &
+  typeof import("./delivery.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
 export class Link {
   readonly #options: LinkOptions;
@@ -162,7 +164,7 @@ export class Link {
   }
 
   get #spools(): boolean {
-    return this.#options.outage === "spool";
+    return this.#options.offline !== undefined;
   }
 
   #saw(sighting: Sighting): void {
@@ -241,8 +243,8 @@ export class Link {
   /** Learns once how this palace makes ids, for writes that are spooled later. */
   async #learn(request: string, answer: Buffer): Promise<void> {
     this.#hasLearnt = true;
-    const { learnIdRecipe } = await import("./id-recipe.ts");
-    learnIdRecipe(this.#options.config.paths, request, answer.toString("utf8"));
+    const [{ learnIdRecipe }, rules] = await Promise.all([import("./id-recipe.ts"), this.#options.offline?.()]);
+    if (rules !== undefined) learnIdRecipe(rules, this.#options.config.paths, request, answer.toString("utf8"));
   }
 
   #sendAgain(id: RequestId): void {
@@ -299,9 +301,9 @@ export class Link {
   }
 
   #answerOffline(line: string, away: PalaceError): void {
-    if (this.#outage === undefined) return;
-    const { answerInstead, spool } = this.#outage;
-    const absence = { agent: this.#agent, revision: this.revision, config: this.#options.config, spool, away };
+    const { answerInstead, spool, rules } = this.#outage ?? {};
+    if (answerInstead === undefined || spool === undefined || rules === undefined) return;
+    const absence = { rules, agent: this.#agent, revision: this.revision, config: this.#options.config, spool, away };
     this.#options.onLine(answerInstead(line, absence));
   }
 
@@ -345,13 +347,14 @@ export class Link {
 
   async #loadOutage(): Promise<Outage> {
     if (this.#outage !== undefined) return this.#outage;
-    const [outage, delivery, { Spool }] = await Promise.all([
+    const [outage, delivery, { Spool }, rules] = await Promise.all([
       import("./outage.ts"),
       import("./delivery.ts"),
       import("./spool.ts"),
+      this.#options.offline?.(),
     ]);
     const spool = new Spool(this.#options.config.paths.spoolDir);
-    return (this.#outage ??= { ...outage, ...delivery, spool });
+    return (this.#outage ??= { ...outage, ...delivery, spool, rules });
   }
 }
 

@@ -4,7 +4,6 @@
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
-import { answerWithoutPalace } from "../../broker/tools/apply.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { mountOf } from "../../base/mount.ts";
@@ -21,6 +20,7 @@ import { type McpVersion, SERVER_NAME } from "../../protocol/version.ts";
 import { isForLater, type Message, parseMessage } from "./delivery.ts";
 import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
+import type { OfflineRules } from "./offline-rules.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";
 
 /** Why no broker answers, and the spool for writes. `revision`: of MCP, by the client's handshake. */
@@ -28,6 +28,7 @@ export type Absence = {
   agent: string;
   revision?: McpVersion | undefined;
   config: Config;
+  rules: OfflineRules;
   spool: Spool;
   away: PalaceError;
 };
@@ -62,7 +63,7 @@ function resultOf(message: Message, line: string, absence: Absence): object {
 function keptWrite(
   { method, params = {} }: Message,
   line: string,
-  { agent, config, spool, away }: Absence,
+  { agent, config, rules, spool, away }: Absence,
   isModern: boolean,
 ): object {
   const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
@@ -74,15 +75,10 @@ function keptWrite(
   const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
   if (typeof key !== "string") throw away;
   const atMs = Date.now();
-  const refused = answerWithoutPalace({
-    ...{ key, isRepeatable: true, atMs, requestId: "" },
-    method: tool.name,
-    params: checked.values,
-    peer: { agent, door: "", uid: -1, pid: process.pid },
-  });
+  const refused = rules.answerWithoutPalace({ tool: tool.name, params: checked.values, key, atMs, agent });
   if (refused !== undefined) return toolResult(tool, refused.value, isModern);
   append(spool, { atMs, agent, tool: tool.fullName, key, line }, { away, config });
-  const id = tool.name === "add_drawer" ? promisedId(config.paths, checked.values) : undefined;
+  const id = tool.name === "add_drawer" ? promisedId(rules, config.paths, checked.values) : undefined;
   const kept = `No broker can be reached (${away.message}). The write is safe on this machine and is filed as soon as there is one`;
   if (tool.surface === "outcome") return toolResult(tool, { text: `${kept}.` }, isModern);
   const value = { success: true, spooled: true, ...(id !== undefined && { drawer_id: id }) };

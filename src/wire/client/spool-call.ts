@@ -6,22 +6,24 @@ import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
 import { toolValue, toPalaceError } from "./client.ts";
+import type { OfflineRules } from "./offline-rules.ts";
 import { answerInstead } from "./outage.ts";
 import { isOutage } from "./outage-policy.ts";
 import { Spool } from "./spool.ts";
 
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
+type Outage = Readonly<{ away: PalaceError; rules: OfflineRules }>;
 
 /**
  * Returns the tool's value once the write is on disk. Errors: `away` for any other call, and the broker's own errors about
  * arguments.
  */
-export function spoolCall({ config, agent, name, args, key }: CommandCall, away: PalaceError): Json {
+export function spoolCall({ config, agent, name, args, key }: CommandCall, { away, rules }: Outage): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const spool = new Spool(config.paths.spoolDir);
-  const response = JSON.parse(answerInstead(line, { agent, config, spool, away })) as RpcResponse;
+  const response = JSON.parse(answerInstead(line, { agent, config, rules, spool, away })) as RpcResponse;
   if ("error" in response) throw toPalaceError(response.error);
   return toolValue(name, response.result);
 }

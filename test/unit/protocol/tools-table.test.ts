@@ -6,6 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { answerInstead } from "../../../src/wire/client/outage.ts";
+import { OFFLINE_RULES } from "../../../src/broker/tools/offline.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import type { MethodsDependencies, OpenPalace } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
@@ -107,7 +108,9 @@ test.each(ROWS)(
     const spool = new Spool(config.paths.spoolDir);
     const kept = (given: object): boolean => {
       const line = JSON.stringify(request(tool, { ...argumentsOf(tool), ...given }));
-      const response = JSON.parse(answerInstead(line, { agent: "a", config, spool, away: SHUT })) as RpcResponse;
+      const response = JSON.parse(
+        answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
+      ) as RpcResponse;
       // What its arguments alone refuse was looked at to be kept, too.
       return codeOf(response) === "answered";
     };

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
 import { loadConfig } from "../../../../src/config/config.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(import.meta.dirname, "../../../..");
 
 let home: string;
 beforeEach(() => {
@@ -45,12 +45,12 @@ test("an error of the system is an outage: the call gets it", async () => {
 
 test("a bug of ours ends a process that only sends", () => {
   const program = `
-    import { Link } from "./src/client/link.ts";
+    import { Link } from "./src/wire/client/link.ts";
     import { loadConfig } from "./src/config/config.ts";
     const bug = () => Promise.reject(new TypeError("undefined is not a function"));
     const onLine = (line) => console.log(String(line));
     const config = loadConfig({ HOME: ${JSON.stringify(home)} });
-    new Link({ config, agent: "test", start: "auto", outage: "spool", reach: { open: bug, ensure: bug }, onLine }).send(
+    new Link({ config, agent: "test", start: "auto", offline: async () => undefined, reach: { open: bug, ensure: bug }, onLine }).send(
       1,
       '{"jsonrpc":"2.0","id":1,"method":"ping"}',
     );

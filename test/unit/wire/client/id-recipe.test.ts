@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { learnIdRecipe, promisedId } from "../../../../src/wire/client/id-recipe.ts";
+import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
 import { loadConfig } from "../../../../src/config/config.ts";
 import type { Paths } from "../../../../src/config/paths.ts";
 import { newDrawerId } from "../../../../src/memory/drawer/drawer.ts";
@@ -27,9 +28,9 @@ const answer = (value: object): string =>
 
 test.each(["v3", "bare"] as const)("an id of the recipe %s lets the next one be promised by it", (recipe) => {
   const paths = newPaths();
-  expect(promisedId(paths, anotherDrawer)).toBeUndefined();
-  learnIdRecipe(paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
-  expect(promisedId(paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
+  expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
+  learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
+  expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
 });
 
 test.each([
@@ -41,15 +42,15 @@ test.each([
   { why: "an id of neither recipe", value: { success: true, drawer_id: "drawer_w_r_0123" } },
 ])("$why shows nothing", ({ value }) => {
   const paths = newPaths();
-  learnIdRecipe(paths, request, answer(value));
-  learnIdRecipe(paths, "no message", "no answer");
-  expect(promisedId(paths, anotherDrawer)).toBeUndefined();
+  learnIdRecipe(OFFLINE_RULES, paths, request, answer(value));
+  learnIdRecipe(OFFLINE_RULES, paths, "no message", "no answer");
+  expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
 });
 
 test("a palace whose recipe has changed is believed anew", () => {
   const paths = newPaths();
   for (const recipe of ["bare", "v3"] as const) {
-    learnIdRecipe(paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
-    expect(promisedId(paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
+    learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
+    expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBe(newDrawerId(recipe, anotherDrawer));
   }
 });

@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
 // Here already, so that loading them takes no time of the clock below.
 import "../../../../src/wire/client/delivery.ts";
 import "../../../../src/wire/client/outage.ts";
@@ -168,7 +169,7 @@ test("a spool that cannot be read holds nobody back from a broker that is there"
   writeFileSync(config.paths.spoolDir, "no folder");
   const answers: unknown[] = [];
   const onLine = (line: Buffer | string): void => void answers.push(JSON.parse(String(line)));
-  link = new Link({ config, agent: "test", start: "auto", outage: "spool", onLine });
+  link = new Link({ config, agent: "test", start: "auto", offline: async () => OFFLINE_RULES, onLine });
   link.send(1, request(1));
   await expect.poll(() => answers, { timeout: 5_000 }).toMatchObject([{ id: 1, result: "here" }]);
 });
@@ -214,7 +215,7 @@ test("a broker that is started and leaves again is waited for once: writes after
   const config = loadConfig({ HOME: folder });
   const answers: string[] = [];
   const onLine = (line: Buffer | string): void => void answers.push(String(line));
-  link = new Link({ config, agent: "test", start: "auto", outage: "spool", reach, clock, onLine });
+  link = new Link({ config, agent: "test", start: "auto", offline: async () => OFFLINE_RULES, reach, clock, onLine });
   const waited: number[] = [];
   for (let id = 0; id < 4; id++) {
     const since = clock.now();

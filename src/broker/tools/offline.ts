@@ -1,0 +1,28 @@
+/**
+ * The rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes are refused by their
+ * arguments alone, and the id of a new drawer. Loaded by the executables in an outage.
+ */
+import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
+import { newDrawerId } from "../../memory/drawer/drawer.ts";
+import type { LedgerTx } from "../../memory/port/ledger.ts";
+import type { LogstreamTx } from "../../memory/port/logstream.ts";
+import { applyToLog, isLogWrite, logRefusal } from "../../mempalace/events/log-tools.ts";
+import { applyWrite } from "./apply.ts";
+import { Looked, NOTHING } from "./nothing.ts";
+
+export const OFFLINE_RULES: OfflineRules = { answerWithoutPalace, newDrawerId };
+
+/** The code of the write itself decides. Errors: InvalidValue, WrongType. */
+function answerWithoutPalace({ tool, params, key, atMs, agent }: OfflineWrite): { value: unknown } | undefined {
+  const isForLog = isLogWrite(tool);
+  const peer = { agent, door: "", uid: -1, pid: process.pid };
+  const call = { key, isRepeatable: true, atMs, requestId: "", method: tool, params, peer };
+  try {
+    return { value: isForLog ? applyToLog(NOTHING as LogstreamTx, call) : applyWrite(NOTHING as LedgerTx, call) };
+  } catch (error) {
+    if (error instanceof Looked) return undefined;
+    const refusal = isForLog ? logRefusal(error) : undefined;
+    if (refusal !== undefined) return { value: refusal };
+    throw error;
+  }
+}
