@@ -1,4 +1,4 @@
-/** What the images need of binaries is there for linux/arm64 too, at the same versions: nothing is compiled in a build. */
+/** Every binary that the images need exists for linux/arm64 too, at the same version, so a build compiles nothing. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const MACHINE_AT = 18;
 
 const json = (file: string): unknown => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
 
-test("each package of binaries for linux/x64 has its twin for arm64", () => {
+test("each package of binaries for linux/x64 has one for arm64 at the same version", () => {
   const { packages } = json("package-lock.json") as { packages: Record<string, Locked> };
   const needed = Object.entries(packages).filter(
     ([, { cpu, os, dev }]) => dev !== true && cpu?.includes("x64") === true && os?.includes("linux") === true,
@@ -26,13 +26,13 @@ test("each package of binaries for linux/x64 has its twin for arm64", () => {
 test.each([
   ["better-sqlite3", "prebuilds/linux-arm64.node"],
   ["onnxruntime-node", "bin/napi-v*/linux/arm64/onnxruntime_binding.node"],
-])("%s brings its own for arm64", (name, pattern) => {
+])("%s contains a binary for arm64", (name, pattern) => {
   const files = globSync(join(ROOT, "node_modules", name, pattern));
   expect(files).toHaveLength(1);
   for (const file of files) expect(readFileSync(file).readUInt16LE(MACHINE_AT)).toBe(AARCH64);
 });
 
-test("each agent is pinned for arm64, or is the same on any machine", () => {
+test("each agent has a pinned build for arm64, or one build for every machine", () => {
   const pinned = json("scripts/agents.json") as Record<string, { any?: object; x64?: object; arm64?: object }>;
   for (const agent of AGENTS) {
     const { any, x64, arm64 } = pinned[agent] ?? {};

@@ -1,4 +1,4 @@
-/** Every page that a comment names is in the tree, and so is every section of it that is named. */
+/** Every page and section that a comment cites exists. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ const code = ["src", "scripts", "test"].flatMap((folder) => sourceFiles(folder))
 /** Pages that are cited by their bare name: `palace.md 5.2`. */
 const cited = sourceFiles("docs/upstream", ".md");
 
-/** A page's name, and the numbers behind it: `palace.md 3.6–3.8, 5.2`. */
+/** A page's name, and the section numbers after it: `palace.md 3.6–3.8, 5.2`. */
 const CITATION = /(?<![\w./-])([\w./-]+\.md)((?:(?:,| to| and|[–-])? ?\d+(?:\.\d+)*)*)/g;
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
 
@@ -23,13 +23,13 @@ function citations({ path, text }: SourceFile): Citation[] {
   );
 }
 
-/** From the root, from beside the file that names it, or one of the cited pages. */
+/** Looks for the page at the root, beside the citing file and among the cited pages. */
 function pageOf({ at, page }: Citation): string | undefined {
   const places = [page, posix.join(posix.dirname(at), page), posix.join("docs/upstream", page)];
   return places.find((place) => existsSync(join(ROOT, place)));
 }
 
-test("comments name pages that are here, and sections that they have", () => {
+test("comments cite only pages that exist, and sections that are in them", () => {
   const all = code.flatMap(citations);
   expect(all.filter(({ sections }) => sections.length > 0).length).toBeGreaterThan(80);
   const missing = all.flatMap((citation) => {

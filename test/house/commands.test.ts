@@ -1,4 +1,4 @@
-/** The command table: few verbs at the top, each with an example, and nothing in it that leads nowhere. */
+/** The command table: few verbs at the top, each with an example, and every name in it leads to a command. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,11 +11,11 @@ import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../.
 import { ROOT } from "./source-files.ts";
 
 const COLUMNS_MAX = 80;
-/** Refused with what to do instead. */
+/** Words that are refused with what to do instead. */
 const REFUSED = ["sync"];
 const commands: [string, Command][] = Object.entries(COMMANDS);
 
-/** Refuses a call that no row of the table has: `palace VERB [SUB] …`. */
+/** Expects the table to have the call `palace VERB [SUB] …`. */
 function expectKnown(call: string): void {
   const [palace, verb = "", sub = ""] = call.split(" ");
   expect(palace, call).toBe("palace");
@@ -24,7 +24,7 @@ function expectKnown(call: string): void {
   if (/^[a-z][a-z-]*$/.test(sub)) expect(Object.keys(command?.subs ?? {}), call).toContain(sub);
 }
 
-test(`people see at most ${VERBS_MAX} verbs, in groups, each in a line of a terminal`, () => {
+test(`help lists at most ${VERBS_MAX} verbs, in groups, each within a terminal's width`, () => {
   const forPeople = commands.filter(([, { group }]) => group !== "programs");
   expect(forPeople.length).toBeLessThanOrEqual(VERBS_MAX);
   const order = Object.keys(GROUPS);
@@ -34,17 +34,17 @@ test(`people see at most ${VERBS_MAX} verbs, in groups, each in a line of a term
   for (const [name, { does }] of commands) expect(does.length + width + 4, name).toBeLessThanOrEqual(COLUMNS_MAX);
 });
 
-test("each verb has an example of itself", () => {
+test("the examples of each verb call that verb", () => {
   for (const [name, { example }] of commands) expect(example.split(" ").slice(0, 2), name).toEqual(["palace", name]);
 });
 
-test("each old name has a new one, which the table has", () => {
+test("each old name leads to a call that is in the table", () => {
   for (const call of Object.values(OLD_NAMES)) expectKnown(call);
   const names = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("a synonym leads to a verb that is there; it runs only a verb that reads or adds", () => {
+test("a synonym leads to a verb of the table, and is run only if that verb reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);
@@ -57,7 +57,7 @@ test("a synonym leads to a verb that is there; it runs only a verb that reads or
   }
 });
 
-/** Tried by people who had seen nothing of the command line. */
+/** Words that people tried who did not know the command line. */
 test.each(
   Object.entries({
     add: ["remember", "note", "create", "new", "save", "write"],
@@ -82,7 +82,7 @@ test.each(
   expect(led[word]?.split(" ")[1]).toBe(verb);
 });
 
-test("docs/reference/commands.md and the man page are what the table makes", async () => {
+test("docs/reference/commands.md and the man page are what the table generates", async () => {
   for (const [path, content] of Object.entries(await commandPages()))
     expect(readFileSync(join(ROOT, path), "utf8"), `${path}: run node scripts/docs.ts`).toBe(content);
 });
@@ -97,7 +97,7 @@ test("the completions of each shell have every verb, subverb and option", async 
   }
 });
 
-test("the subverbs that are loaded, or are known to their verb, are those of the table", async () => {
+test("the table lists every subverb that is loaded or known to its verb", async () => {
   for (const [name, { subs = {} }] of commands) {
     const own = Object.keys((await LOADERS[name as keyof typeof LOADERS]()).verb.subs ?? {});
     const loaded = Object.keys(SUB_LOADERS[name as keyof typeof SUB_LOADERS] ?? {});

@@ -1,4 +1,7 @@
-/** The devbox's own scripts run from the few files that Dockerfile.base copies for them: none of their imports is missing. */
+/**
+ * The devbox's scripts run from the few files that Dockerfile.base copies for them, so each of their imports must be
+ * copied too.
+ */
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";

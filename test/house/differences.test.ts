@@ -1,4 +1,4 @@
-/** The page of accepted differences is what the differential test's table says, and every entry gives a reason. */
+/** The page of accepted differences is generated from the differential test's table, and every entry gives a reason. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ test("docs/lab/differences.md is what scripts/docs.ts writes", () => {
   expect(page, "run: node scripts/docs.ts").toBe(pages()["docs/lab/differences.md"]);
 });
 
-test("each difference has a name of its own, says what it is and why, and holds for a version", () => {
+test("each difference has a unique name, a description, a reason and a version", () => {
   expect(new Set(DIFFERENCES.map(({ name }) => name)).size).toBe(DIFFERENCES.length);
   for (const { what, why, versions } of DIFFERENCES) {
     expect(Math.min(what.length, why.length)).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** Every error code is documented, and the code base throws no other. */
+/** Every error code is documented, and the code throws only documented ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

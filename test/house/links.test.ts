@@ -1,4 +1,4 @@
-/** The pages keep their word: what they link to is there, heading and all, and so is every test that they name. */
+/** Every link in the pages leads to an existing file and heading, and every test that they name exists. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -9,12 +9,12 @@ const atRoot = readdirSync(ROOT)
   .map((path): SourceFile => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 const pages = [...atRoot, ...["docs", "src", "test"].flatMap((folder) => sourceFiles(folder, ".md"))];
 
-/** A fenced block, or code inside a line: what looks like a link or a heading in there is none. */
+/** Fenced blocks and inline code, in which nothing counts as a link or heading. */
 const FENCED = /^(```|~~~)[\s\S]*?^\1/gm;
 const CODE = /(`+)[^`\n]+?\1/g;
 const LINK = /\]\(([^()\s]+)\)/g;
 
-/** The anchors that GitHub gives the headings of a page. */
+/** Returns the anchors that GitHub gives the headings of a page. */
 function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ""] of text.replaceAll(FENCED, "").matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -29,7 +29,7 @@ function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** The relative links of a page, each with the file it means, from the root. */
+/** Returns the relative links of a page, each with its file's path from the root. */
 function linksOf({ path, text }: SourceFile): { link: string; file: string; anchor: string }[] {
   const prose = text.replaceAll(FENCED, "").replaceAll(CODE, "");
   return [...prose.matchAll(LINK)]
@@ -41,7 +41,7 @@ function linksOf({ path, text }: SourceFile): { link: string; file: string; anch
     });
 }
 
-test("every link in a page leads to a file that is here, and to a heading that it has", () => {
+test("every link in a page leads to an existing file and heading", () => {
   const links = pages.flatMap((page) => linksOf(page).map((link) => ({ from: page.path, ...link })));
   expect(links.length).toBeGreaterThan(100);
   expect(links.filter(({ anchor }) => anchor !== "").length).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** Nothing half-done is in the tree: no notes to oneself, no focused or silently skipped tests, no traces of one machine. */
+/** The tree has no unfinished work: no TODO comments, no focused or silently skipped tests, no paths of one machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,14 +11,14 @@ const root = ["docker-compose.yml", "Dockerfile.base", "package.json", "oxlint.c
   (path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }),
 );
 
-/** `file:line` of every line that matches. */
+/** Returns `file:line` and text of every line that matches. */
 function findings(files: readonly SourceFile[], pattern: RegExp): string[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}: ${line.trim()}`] : [])),
   );
 }
 
-test("no note to oneself is left", () => {
+test("no TODO or FIXME is left", () => {
   expect(code.length).toBeGreaterThan(100);
   expect(findings([...code, ...pages, ...root], /\b(TODO|FIXME|XXX|HACK)\b/)).toEqual([]);
 });
@@ -27,22 +27,22 @@ test("no test is focused", () => {
   expect(findings(code, /\b(test|it|describe|suite)(\.\w+)*\.only\b/)).toEqual([]);
 });
 
-test("a test is left out only for a reason that it names", () => {
+test("a skipped test gives its reason", () => {
   expect(findings(code, /\b(test|it|describe|suite)(\.\w+)*\.(skip|todo|fails)\b/)).toEqual([]);
   expect(findings(code, /\.skipIf\(\s*(true|1)\s*\)|\.runIf\(\s*(false|0)\s*\)/)).toEqual([]);
 });
 
-test("no debugger and no sleeping of a thread is left in src", () => {
+test("src has no debugger statement and never blocks a thread with Atomics.wait", () => {
   expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
 });
 
-test("everything is synced through base/folders.ts, where a test can lose what was not", () => {
+test("every sync goes through base/folders.ts, where a test can simulate a power cut", () => {
   const others = sourceFiles("src").filter(({ path }) => path !== "src/base/folders.ts");
   expect(findings(others, /\bf(?:data)?sync(?:Sync)?\(|\b(?:handle|file|folder)\.(?:data)?sync\(/i)).toEqual([]);
 });
 
 test("no file names a folder of the machine it was written on, or a package registry", () => {
-  // Images and compose files have paths of their own; /home/developer is in the image.
+  // Images and compose files have paths of their own, and /home/developer is in the image.
   const machine = /[\s"'`(=:]\/(work|root|home\/(?!developer\b)\w+|tmp\/\w+)\//;
   const registry = /registry\.(npmjs|yarnpkg)\.(org|com)/;
   const ours = [...sourceFiles("src"), ...sourceFiles("scripts"), ...pages];

@@ -1,6 +1,6 @@
 /**
- * The tree is written in plain words: each mark of a sentence that has to be read twice is counted, and the counts only fall.
- * A mark is a place to look, not a verdict. If a count has fallen, lower its ceiling here.
+ * Counts the marks of sentences that are hard to read; each count may only fall. A mark is a place to look, not a
+ * verdict. If a count has fallen, lower its ceiling here.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const code = (folder: string): string[] =>
   sourceFiles(folder).flatMap(({ text }) => [...comments(text), ...titles(text)]);
 const docs = sourceFiles("docs", ".md").filter(({ path }) => !/^docs\/(upstream|lab)\//.test(path));
 
-/** Sentences with a mark that are allowed, by place. */
+/** Number of marked sentences that each place may have. */
 const CEILINGS: readonly (readonly [name: string, texts: () => string[], ceiling: number])[] = [
   ["README.md", () => sentences(page("README.md").text), 0],
   ["docs", () => docs.flatMap(({ text }) => sentences(text)), 1],
@@ -62,7 +62,7 @@ test.each(CEILINGS)("%s has no more marked sentences than before", (_name, texts
   expect(found.length, found.slice(0, 20).join("\n")).toBeLessThanOrEqual(ceiling);
 });
 
-test("the marks find what they are meant to find", () => {
+test("each mark finds its example, and a plain sentence has none", () => {
   const riddles = [
     "What a log holds is taken in: the copy is ours.",
     "Who asks first gets what is there, and the rest goes by.",

@@ -1,22 +1,22 @@
-/** Every value in a template for a prompt is quoted: one that is not would let a memory say what only the broker may say. */
+/** Every value in a template for a prompt is quoted. Otherwise a memory could speak with the broker's voice. */
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";
 
 const INJECTION = "src/learning/injection.ts";
 const outcome = sourceFiles("src/learning");
-/** Files that word the texts for an agent's prompt: `injection.ts`, and all that import a function of it. */
+/** Files that word the texts for an agent's prompt: `injection.ts`, and every file that imports a function of it. */
 const words = outcome.filter(
   (file) =>
     file.path === INJECTION ||
     importsOf(file).some(({ specifier, typesOnly }) => !typesOnly && resolveImport(file.path, specifier) === INJECTION),
 );
 
-/** Calls that make a value harmless: `quoted` and its callers, ids, numbers, and words of ours. */
+/** Calls that make a value harmless: `quoted` and its callers, ids, numbers, and our own words. */
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
 /** Names of constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
-/** Other values, and why nobody else's words can be in them. */
+/** Other values, and why they cannot contain anybody else's words. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   "notes, ages and collections are made of numbers and of words of ours": [
     'injection.ts notes.join(", ")',
@@ -49,7 +49,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
 };
 const known = new Set(Object.values(KNOWN).flat());
 
-/** The text of each `${…}`, those inside another one too. */
+/** Returns the text of each `${…}`, also of nested ones. */
 function holes(text: string): string[] {
   const found: string[] = [];
   for (let at = text.indexOf("${"); at !== -1; at = text.indexOf("${", at + 2)) {
@@ -67,7 +67,7 @@ function bypasses(file: SourceFile): string[] {
     .map((hole) => `${basename(file.path)} ${hole}`);
 }
 
-test("a value enters a prompt through quoted or plainId", () => {
+test("every value in a prompt goes through quoted or plainId", () => {
   expect(words.map(({ path }) => path)).toContain("src/learning/scoring-prompt.ts");
   const all = words.flatMap(bypasses);
   expect(all.filter((one) => !known.has(one))).toEqual([]);
@@ -78,7 +78,7 @@ test("a value enters a prompt through quoted or plainId", () => {
   ]);
 });
 
-test("a text of a hook ends in its fence", () => {
+test("every text of a hook ends in its fence", () => {
   const texts = sourceFiles("src/agents").flatMap(({ path, text }) =>
     [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
   );

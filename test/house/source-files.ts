@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, "../..");
 
 export type SourceFile = { path: string; text: string };
 
-/** Every file below a folder of the repository whose name ends so; paths are relative to the root. */
+/** Returns every file below a folder of the repository whose name has the ending; paths are relative to the root. */
 export function sourceFiles(folder: string, ending = ".ts"): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -20,7 +20,10 @@ export type Import = { specifier: string; typesOnly: boolean; dynamic: boolean }
 const STATIC = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gms;
 const DYNAMIC = /\bimport\(\s*"([^"]+)"/g;
 
-/** What a file imports, read from its text. `import { type A }` counts as an import of values, as it leaves one behind. */
+/**
+ * Returns a file's imports, read from its text. `import { type A }` counts as an import of values: the module is still
+ * loaded.
+ */
 export function importsOf({ text }: SourceFile): Import[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
   const statics = [...code.matchAll(STATIC)].map(([, type, specifier = ""]) => ({
@@ -35,7 +38,7 @@ export function importsOf({ text }: SourceFile): Import[] {
   return [...statics, ...dynamics];
 }
 
-/** The file a relative import names, from the root; undefined for packages and Node's own modules. */
+/** Returns the file that a relative import names, from the root, or undefined for packages and Node's modules. */
 export function resolveImport(from: string, specifier: string): string | undefined {
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }

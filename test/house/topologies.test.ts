@@ -1,4 +1,4 @@
-/** The pages on topologies name the test that answers each threat, and cover every topology of the grid. */
+/** The pages on topologies name the test for each threat, and cover every topology of the grid. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ const FOLDER = join(ROOT, "docs/topologies");
 const pages = readdirSync(FOLDER).map((name) => ({ name, text: readFileSync(join(FOLDER, name), "utf8") }));
 const index = pages.find(({ name }) => name === "README.md")?.text ?? "";
 
-test("every line of the threat table names a test that exists, by its title where there is more than one", () => {
+test("every line of the threat table names an existing test, with its title if the file has several", () => {
   const [, table = ""] = index.split("| Threat | Answer | Test |\n|---|---|---|\n");
   const rows = table.trim().split("\n");
   expect(rows.length).toBeGreaterThan(20);
