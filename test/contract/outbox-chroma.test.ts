@@ -1,4 +1,7 @@
-/** The outbox and a real Chroma that dies and freezes under it: what the list says is what the palace holds in the end. */
+/**
+ * Runs the outbox against a real Chroma that is killed and frozen meanwhile. In the end the palace must hold exactly
+ * the source's drawers.
+ */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/base/log.ts";
 import { createChromaDriver } from "../../src/mempalace/driver/chroma.ts";
@@ -10,12 +13,12 @@ import { seededRandom } from "../helpers/random.ts";
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the outbox over a real Chroma: ${missing}\n`);
 
-test("the outbox over a real Chroma is not left out under CI", () => {
+test("under CI the test of the outbox over a real Chroma must run", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
 test.skipIf(missing)(
-  "a Chroma that is killed and frozen while drawers change holds exactly the ledger's drawers in the end",
+  "after kills and freezes of Chroma, the palace holds exactly the ledger's drawers",
   async () => {
     await using server = await startChroma();
     const random = seededRandom(7);

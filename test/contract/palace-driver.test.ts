@@ -1,6 +1,6 @@
 /**
- * The contract of PalaceDriver (src/memory/port/public-palace.ts), held by every implementation. The Chroma half talks to a real server;
- * where none can be started it is left out with its reason, and fails under CI.
+ * The contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The Chroma half needs a
+ * real server. Without one it is skipped with the reason, and fails under CI.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ function record(id: string, axis: number, metadata: Metadata = { wing: "w", room
 function many(count: number, from = 0): PalaceRecord[] {
   return Array.from({ length: count }, (_, i) => {
     const one = record(`drawer_${from + i}`, i);
-    // No two vectors are alike: an HNSW index is slow to build over many equal ones.
+    // The vectors all differ: an HNSW index is slow to build over many equal ones.
     one.vector[(i + 1) % DIMENSIONS] = i / count;
     return one;
   });
@@ -69,7 +69,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toMatchObject({ text: "last", metadata: { room: "r" } });
   });
 
-  test("metadata is replaced as a whole, so keys that are not given again are gone", async () => {
+  test("metadata is replaced as a whole: keys that are not given again are removed", async () => {
     const { driver, read } = await make();
     await driver.upsert([record("a", 0, { wing: "w", room: "r", topic: "t", chunk_index: 3, live: true })]);
     await driver.upsert([record("a", 0, { wing: "w", added_by: "me" }), record("b", 1, { topic: "kept" })]);
@@ -95,7 +95,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual(metadata);
   });
 
-  test("ids and texts of any script survive byte by byte, control characters and an empty text included", async () => {
+  test("ids and texts of any script come back byte for byte, also control characters and an empty text", async () => {
     const { driver, read } = await make();
     const texts = ["", "ein Ö, 日本語, 👩‍👩‍👧, \u2028 and \u0000", "line\r\nfeeds\t", '\' " \\ {"json":1}'];
     const records = texts.map((text, i) => record(`drawer_日本_ü_${i}`, i, { wing: "wíng", room: text }, text));
@@ -123,7 +123,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect((await read("a"))?.metadata).toEqual({ wing: "w" });
   });
 
-  test("a list of 5,000 records is taken whole, and paging through the ids shows each exactly once", async () => {
+  test("a list of 5,000 records is written in full, and paging through the ids shows each exactly once", async () => {
     const { driver } = await make();
     const records = many(5_000);
     await driver.upsert(records);
@@ -139,7 +139,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
   }, 600_000);
 
-  test("a query answers cosines, best first, within wing and room", async () => {
+  test("a query returns cosines, best first, within a wing and room", async () => {
     const { driver } = await make();
     const near = record("near", 0, { wing: "w1", room: "r1" });
     near.vector[1] = 0.5;
@@ -162,14 +162,14 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.query(asked, { wing: "nowhere" }, 10)).toEqual([]);
   });
 
-  test("an empty palace answers every question", async () => {
+  test("an empty palace answers every query with an empty result", async () => {
     const { driver } = await make();
     expect(await driver.count()).toBe(0);
     expect(await driver.ids(0, 10)).toEqual([]);
     expect(await driver.query(record("q", 0).vector, {}, 5)).toEqual([]);
   });
 
-  test("a vector of another dimension is refused for good and nothing of its list is half there", async () => {
+  test("a vector of another dimension is refused permanently, and no record of its list is written", async () => {
     const { driver } = await make();
     await driver.upsert([record("a", 0)]);
     const wrong = { ...record("b", 0), vector: new Float32Array([1, 2, 3]) };
@@ -177,13 +177,13 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.ids(0, 10)).toEqual(["a"]);
   });
 
-  test("a number that is not finite is refused, not dropped", async () => {
+  test("a number that is not finite is refused, not dropped from the metadata", async () => {
     const { driver } = await make();
     const refused = driver.upsert([record("a", 0, { wing: "w", mtime: Number.NaN })]);
     await expect(refused).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
   });
 
-  test("a closed driver says so", async () => {
+  test("a closed driver refuses calls and says that it is closed", async () => {
     const { driver } = await make();
     await driver.close();
     await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
@@ -210,7 +210,7 @@ describe("files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Past the driver, from the files themselves; test/process/mempalace/files-python.test.ts asks the real Chroma. */
+  /** Reads the files without the driver; test/process/mempalace/files-python.test.ts asks the real Chroma. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);
@@ -241,7 +241,7 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the Chroma half of the driver contract: ${missing}\n`);
 
-test("the Chroma half of the contract is not left out under CI", () => {
+test("under CI the Chroma half of the contract must run", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
@@ -259,7 +259,7 @@ describe.skipIf(missing)("chroma", () => {
     return (await (await fetch(address)).json()) as Record<string, unknown>[];
   }
 
-  /** Reads past the driver, as another Chroma client would. */
+  /** Reads from the server without the driver, as another Chroma client would. */
   async function readRow(database: string, id: string): Promise<Stored | undefined> {
     const [collection] = await collections(database);
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections/${String(collection?.["id"])}/get`;
@@ -282,7 +282,7 @@ describe.skipIf(missing)("chroma", () => {
     return { driver, read: (id) => readRow(database, id) };
   });
 
-  test("the collection is what upstream 3.11 would have made", async () => {
+  test("the driver creates the collection that upstream 3.11 would have created", async () => {
     const database = await server.createDatabase();
     await chromaDriver(server.url, database).open();
     const [collection, ...others] = await collections(database);
@@ -297,7 +297,7 @@ describe.skipIf(missing)("chroma", () => {
     });
   });
 
-  test("a collection made by somebody else is taken over as it is", async () => {
+  test("a collection that another client created is used as it is", async () => {
     const database = await server.createDatabase();
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
     const made = { name: "mempalace_drawers", metadata: { "hnsw:space": "cosine", "hnsw:sync_threshold": 50_000 } };
@@ -312,7 +312,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await collections(database)).toMatchObject([{ metadata: made.metadata }]);
   });
 
-  test("two drivers that open at once make one collection", async () => {
+  test("two drivers that open at once create one collection", async () => {
     const database = await server.createDatabase();
     const drivers = Array.from({ length: 4 }, () => chromaDriver(server.url, database));
     await Promise.all(drivers.map((driver) => driver.open()));
@@ -320,7 +320,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await collections(database)).toHaveLength(1);
   });
 
-  test("metadata that is empty is written as upstream writes it", async () => {
+  test("empty metadata is written as upstream writes it", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -329,7 +329,7 @@ describe.skipIf(missing)("chroma", () => {
     expect((await readRow(database, "a"))?.metadata).toEqual({ _repaired_empty_meta: true });
   });
 
-  test("a collection that was lost is unavailable until it is opened, and then another target", async () => {
+  test("a lost collection is unavailable until the driver is opened again, and is then another target", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -343,7 +343,7 @@ describe.skipIf(missing)("chroma", () => {
     expect(await driver.count()).toBe(0);
   });
 
-  test("a database that does not exist is a wrong setting, and the hint names it", async () => {
+  test("a database that does not exist is a wrong setting, and the hint names the setting", async () => {
     const opening = chromaDriver(server.url, "no_such_database").open();
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_BAD_VALUE",
@@ -351,7 +351,7 @@ describe.skipIf(missing)("chroma", () => {
     });
   });
 
-  test("every record that was acknowledged is there after SIGKILL", async () => {
+  test("every acknowledged record is there after SIGKILL", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -369,10 +369,10 @@ describe.skipIf(missing)("chroma", () => {
     expect(await driver.query(record("q", 0).vector, { wing: "w" }, 3)).toHaveLength(3);
   });
 
-  test("a frozen server is unavailable within the time-out, and the write that was cut off never wins later", async () => {
+  test("a frozen server is unavailable after the time-out, and the interrupted write never overwrites a later one", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
-    // A busy machine may take longer than that.
+    // A busy machine may need longer than the default.
     const patiently = (act: () => Promise<void>): Promise<void> => vi.waitFor(act, { timeout: 60_000 });
     await patiently(() => driver.open());
     await patiently(() => driver.upsert([record("a", 0, { wing: "w" }, "first")]));

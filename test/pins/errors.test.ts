@@ -1,4 +1,7 @@
-/** Error codes and exit codes: what clients switch on and scripts test for. What a red pin means: README.md. */
+/**
+ * Pins error codes and exit codes: clients switch on them and scripts test for them. README.md says what a failing pin
+ * means.
+ */
 import { expect, test } from "vitest";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../../src/base/errors.ts";
 import { RPC } from "../../src/protocol/spec.ts";
@@ -63,7 +66,7 @@ test("the codes that are worth a retry are these", () => {
   ]);
 });
 
-test("an error crosses the wire as code, hint and whether to retry, without its cause", () => {
+test("an error on the wire has code, hint and whether to retry, but not its cause", () => {
   const error = new PalaceError("BROKER_BUSY", "full", "wait", { retryAfterMs: 5, op: "admit", cause: new Error("x") });
   expect(error.toWire()).toEqual({ code: "BROKER_BUSY", hint: "wait", retryable: true, retryAfterMs: 5 });
 });

@@ -1,4 +1,7 @@
-/** Names that users and agents type: environment variables, executables, entry points of the package. See README.md. */
+/**
+ * Pins names that users and agents type: environment variables, executables, entry points of the package. See
+ * README.md.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { builtFile } from "../../src/cli/executable.ts";
@@ -13,7 +16,7 @@ const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.me
   engines: Record<string, string>;
 };
 
-test("the environment variables are these: no set-up loses one", () => {
+test("the environment variables are these, so that no set-up stops working", () => {
   expect(variableNames().sort()).toEqual(
     [
       "MEMPALACE_PATH",
@@ -149,7 +152,7 @@ test("the keys of settings.json are these", () => {
   ]);
 });
 
-test("the executables are these, and both names of the shim are one file", () => {
+test("the executables are these, and both names of the shim start one file", () => {
   const { bin } = manifest;
   expect(Object.keys(bin).sort()).toEqual([
     "mempalace",
@@ -164,12 +167,12 @@ test("the executables are these, and both names of the shim are one file", () =>
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 
-test("our executables, and the tests, start the files that npm links", () => {
+test("our settings and the tests start the files that npm links", () => {
   const { "mempalace-mcp": _, ...bin } = manifest.bin;
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });
 
-test("the package shows its client and its protocol, and nothing behind the socket", () => {
+test("the package exports its client and its protocol, and nothing of the broker", () => {
   expect(manifest.name).toBe("palace-devbox");
   expect(manifest.engines["node"]).toBe(">=24");
   expect(manifest.exports).toEqual({

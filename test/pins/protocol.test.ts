@@ -31,14 +31,14 @@ const spec = ["spec", "status"]
   .map((name) => readFileSync(new URL(`../../src/protocol/${name}.ts`, import.meta.url), "utf8"))
   .join("");
 
-/** The keys of an object type as they are spelt: types are gone at run time. */
+/** Returns the keys of an object type from its source text: types do not exist at run time. */
 function keysOf(type: string): string[] {
   const [, body = ""] = new RegExp(`export type ${type} = \\{\\n([\\s\\S]*?)\\n\\};`).exec(spec) ?? [];
   return [...body.matchAll(/^ {2}"?([\w.]+)"?\??:/gm)].map(([, key = ""]) => key);
 }
 
 test("broker.json has these keys", () => {
-  // Checked twice: against the type by the compiler, against its text here.
+  // Checked twice: by the compiler against the type, and here against its text.
   const keys = {
     schema: true,
     instanceId: true,
@@ -129,7 +129,7 @@ test("our own methods are these", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-/** Names and parameters by tool; * marks what is required. */
+/** Names and parameters by tool; * marks a required parameter. */
 function shapesOf(profile: ToolProfile): Record<string, string> {
   const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
@@ -213,7 +213,7 @@ test("the tools, their parameters and which of those are required (*) are these"
   });
 });
 
-test("the tools that say they only read are upstream's and no others", () => {
+test("the tools annotated as read-only are upstream's read tools", () => {
   const reading = toolsOf("full")
     .filter(({ annotations }) => annotations?.readOnlyHint === true)
     .map(({ name }) => name.slice(10));
@@ -223,7 +223,7 @@ test("the tools that say they only read are upstream's and no others", () => {
   ]);
 });
 
-/** Names of the tools whose hints are these. */
+/** Returns the names of the tools that have these annotations. */
 function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idempotentHint", boolean>>): string[] {
   const asked = Object.entries({ ...hints, openWorldHint: false });
   return toolsOf("full+outcome", "2025-11-25")
@@ -233,7 +233,7 @@ function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idem
     .map(({ name }) => name.replace("mempalace_", ""));
 }
 
-test("newer revisions hear of each tool whether it reads, removes or replaces something, or may be repeated", () => {
+test("newer revisions get annotations of each tool: whether it reads, deletes, replaces, or may be repeated", () => {
   const reading = TOOLS.filter(({ kind, role }) => kind === "read" && role === "reader").map(({ name }) => name);
   expect(hinted({ readOnlyHint: true, destructiveHint: false, idempotentHint: true })).toEqual(reading);
   expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: true })).toEqual([
@@ -247,7 +247,7 @@ test("newer revisions hear of each tool whether it reads, removes or replaces so
   expect(hinted({})).toEqual(TOOLS.map(({ name }) => name));
 });
 
-test("each revision of MCP hears the fields of a tool that it knows", () => {
+test("each revision of MCP gets only the tool fields that it defines", () => {
   const fieldsOf = (revision: McpVersion): string[] => Object.keys(toolsOf("full", revision)[1] ?? {});
   expect(fieldsOf("2024-11-05")).toEqual(["name", "description", "inputSchema", "annotations"]);
   expect(fieldsOf("2025-03-26")).toEqual(["name", "description", "inputSchema", "annotations"]);

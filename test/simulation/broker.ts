@@ -1,4 +1,7 @@
-/** A broker of the simulation: the real queue and the real ledger behind linked sockets; it dies when told, and comes again. */
+/**
+ * A broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill it and
+ * start another one.
+ */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
@@ -19,7 +22,7 @@ export class SimulatedBroker {
   readonly #queue: WriteQueue;
   readonly #sockets = new Set<LinkedSocket>();
   isAlive = true;
-  /** Refuses to commit, as with a full disk. */
+  /** True while commits fail as with a full disk. */
   isFull = false;
   isDraining = false;
   #peers = 0;
@@ -30,7 +33,7 @@ export class SimulatedBroker {
     this.#queue = new WriteQueue({
       commit: async (calls) => {
         await this.#later(0.2, 4);
-        // Dead before the commit: nothing is written and nobody hears of it.
+        // Killed before the commit: the ledger stays as it was, and no answer is sent.
         if (!this.isAlive) return new Promise(() => {});
         const done = this.#ledger.commit(calls);
         await this.#later(0, 2);
@@ -55,7 +58,7 @@ export class SimulatedBroker {
     return client;
   }
 
-  /** SIGKILL: what is being committed is or is not, and no answer comes any more. */
+  /** Simulates SIGKILL: a commit under way may or may not happen, and no answer is sent after it. */
   kill(): void {
     this.isAlive = false;
     for (const socket of this.#sockets) socket.destroy();

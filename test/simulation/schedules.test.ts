@@ -1,7 +1,7 @@
 /**
- * Thousands of schedules of client, spool and broker, each from its seed: brokers die and come back, networks swallow and cut,
- * disks fill, agents are killed. Whatever happens, an acknowledged write is there once, in its agent's order, and each request
- * is answered once. SIMULATION_SEED=n repeats one schedule, SIMULATION_COUNT=n runs that many.
+ * Runs thousands of schedules of client, spool and broker, each from its seed. Brokers die and come back, networks
+ * drop and cut, disks fill, agents are killed. Even so, an acknowledged write is there once, in its agent's order, and
+ * each request is answered once. SIMULATION_SEED=n repeats one schedule, SIMULATION_COUNT=n runs that many.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test } from "vitest";
-// Here already, so that loading them takes no time of the world outside.
+// Loaded before the schedules, because a later import would take real time.
 import "../../src/wire/client/delivery.ts";
 import "../../src/wire/client/outage.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
@@ -25,19 +25,22 @@ import { Scheduler } from "./world.ts";
 
 const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 1_500);
 const ONLY = process.env["SIMULATION_SEED"];
-/** Schedules that write to one ledger: making one takes longer than many of them. */
+/** Schedules that share one ledger: making a ledger takes longer than running many of them. */
 const PER_LEDGER = 250;
 const AGENTS = 3;
 const WRITES = 6;
 
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
-/** What one schedule's agents asked for and were told. Each write's key is what it files, or what it asks else. */
+/**
+ * Results of one schedule: `kept` were acknowledged, `maybe` were sent. The key of a write is its text; the key of a
+ * move names the room.
+ */
 type Told = {
   kept: Set<string>;
   maybe: Set<string>;
   order: string[][];
-  /** Rooms that agents moved drawers to, by the drawer's text: those that were acknowledged. */
+  /** Acknowledged moves: a drawer's text and the key of the call that moved it. */
   moved: Map<string, string>;
   events: number;
   faults: number;
@@ -60,7 +63,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       const client = broker.accept(() => cutAtBirth.cut);
       return { socket: client.asSocket(), rest: Buffer.alloc(0), endpoint: "simulated" };
     },
-    // A broker elsewhere: it is waited for, not started.
+    // The simulated broker is on another machine: the client waits for it and does not start it.
     ensure: async (_config, { timeoutMs = 0 }) => {
       const until = scheduler.now() + timeoutMs;
       while (broker?.isAlive !== true || !isReachable || isCut) {
@@ -127,7 +130,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       running -= 1;
     };
     void work();
-    // Some agents are killed and never heard of again; what they were told holds.
+    // Some agents are killed and never return. Writes that were acknowledged to them must still be there.
     if (scheduler.random() < 0.2) {
       scheduler.after(scheduler.between(100, 2_000), () => {
         if (running === 0 || calm || isDead) return;
@@ -175,7 +178,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   const isOver = await scheduler.run(() => running <= 0, 120_000);
   expect(isOver, `seed ${seed}: an agent waits for an answer for ever`).toBe(true);
   calm = true;
-  // Calm weather: whoever comes next delivers what is left.
+  // No more faults from here: the next client delivers what is still spooled.
   await scheduler.run(() => false, 10_000);
   broker ??= new SimulatedBroker(scheduler, ledger);
   const last = new Link({
@@ -189,14 +192,17 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   });
   links.push(last);
   void last.connect().catch(() => {});
-  // A broker that is busy makes it wait and try again.
+  // A busy broker makes the link wait and try again.
   const isDelivered = await scheduler.run(() => new Spool(config.paths.spoolDir).isEmpty, 60_000);
   expect(isDelivered, `seed ${seed}: nobody could deliver`).toBe(true);
   for (const link of links) link.close();
   return { kept, maybe, order, moved, events: scheduler.events, faults };
 }
 
-/** A drawer is itself however often it is filed or moved; a diary would have the entry twice. */
+/**
+ * Returns a call of an agent. A drawer may be filed or moved twice without a trace, but a diary would have its entry
+ * twice.
+ */
 function callOf(agent: string, index: number, content: string, target: string | undefined): object {
   if (target !== undefined)
     return { name: "mempalace_update_drawer", arguments: { drawer_id: target, room: roomOf(content) } };
@@ -211,7 +217,7 @@ test(
   `${ONLY === undefined ? COUNT : 1} schedules: nothing acknowledged is lost or doubled, order is kept, every request is answered`,
   { timeout: 1_200_000 },
   async () => {
-    // In memory where there is such a place: the spool syncs every file.
+    // In memory if the machine has /dev/shm: the spool syncs every file.
     const home = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "simulation-"));
     const seeds = ONLY === undefined ? Array.from({ length: COUNT }, (_, index) => index + 1) : [Number(ONLY)];
     let [events, faults, moves] = [0, 0, 0];

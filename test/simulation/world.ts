@@ -1,6 +1,6 @@
 /**
- * A world on a clock of its own: events happen one at a time in an order that the seed decides, over connections that are
- * linked in memory and lose, delay and cut as told. Client, spool, write queue and ledger are the real ones.
+ * A simulated world with its own clock. Events happen one at a time, in an order that the seed decides. Connections
+ * are linked in memory and lose, delay and cut bytes as told. Client, spool, write queue and ledger are the real ones.
  */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../../src/base/clock.ts";
 
 type Event = { atMs: number; order: number; call: () => void; isOff: boolean };
 
-/** Runs whatever is due next, and lets everything that follows from it settle before the next. */
+/** Runs the event that is due next, and lets everything that follows from it settle before the one after. */
 export class Scheduler implements Clock {
   readonly random: () => number;
   #nowMs = 0;
@@ -24,18 +24,18 @@ export class Scheduler implements Clock {
   }
 
   after(ms: number, call: () => void): Timer {
-    // Those of one moment happen in any order.
+    // Events of the same moment run in a random order.
     const event = { atMs: this.#nowMs + Math.max(ms, 0), order: this.random(), call, isOff: false };
     this.#events.push(event);
     return { clear: () => void (event.isOff = true) };
   }
 
-  /** Somewhere between. */
+  /** Returns a random number between both. */
   between(from: number, to: number): number {
     return from + this.random() * (to - from);
   }
 
-  /** Until `isDone`, or nothing is left to happen, or `maxMs` of its own time. True when done. */
+  /** Runs events until `isDone`, until none is left, or for `maxMs` of simulated time. Returns true when done. */
   async run(isDone: () => boolean, maxMs: number): Promise<boolean> {
     const end = this.#nowMs + maxMs;
     await settle();
@@ -70,20 +70,20 @@ export class Scheduler implements Clock {
   }
 }
 
-/** Promises that follow from an event, and those that follow from them. */
+/** Waits for promises that follow from an event, and for those that follow from them. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One end of a linked pair: as much of a socket as a link to the broker uses. */
+/** One end of a linked pair, with the members of a socket that a link to the broker uses. */
 export class LinkedSocket extends EventEmitter {
   destroyed = false;
-  /** What was given to it has left it: its network is never slow, only late, or cut. */
+  /** Always 0: written bytes leave at once. The network delays or drops them later. */
   readonly writableLength = 0;
   bytesWritten = 0;
   other: LinkedSocket | undefined;
   readonly #scheduler: Scheduler;
-  /** Packets are swallowed, and nobody is told. */
+  /** Returns true while packets are dropped without an error on either side. */
   readonly #isCut: () => boolean;
   #lastAtMs = 0;
   #paused: Buffer[] | undefined = [];
@@ -97,7 +97,7 @@ export class LinkedSocket extends EventEmitter {
   write(text: string | Buffer): boolean {
     const to = this.other;
     if (this.destroyed || to === undefined || this.#isCut()) return false;
-    // A stream keeps its order however long a part takes.
+    // A stream keeps its order, even if a part takes longer than the next.
     const atMs = Math.max(this.#lastAtMs, this.#scheduler.now() + this.#scheduler.between(0.05, 3));
     this.#lastAtMs = atMs;
     const bytes = Buffer.from(text);
@@ -125,7 +125,7 @@ export class LinkedSocket extends EventEmitter {
     return this;
   }
 
-  /** The other side learns of it a moment later, unless the network is cut. */
+  /** Closes this end at once, and the other a moment later unless the network is cut. */
   destroy(): this {
     if (this.destroyed) return this;
     this.destroyed = true;

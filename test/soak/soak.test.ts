@@ -1,7 +1,7 @@
 /**
- * Some minutes in which brokers are killed and start again, shims write, read and are killed, and clients hang up in the middle of
- * a line. Afterwards memory, threads and files have not grown, no process is left, and the palace holds each acknowledged write once.
- * `npm run soak` lasts SOAK_MINUTES (2).
+ * A soak test: for some minutes brokers are killed and restarted, shims write, read and are killed, and clients hang
+ * up in the middle of a line. Afterwards memory, threads and files have not grown, every process has ended, and the
+ * palace holds each acknowledged write once. `npm run soak` lasts SOAK_MINUTES (2).
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,19 +19,21 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 
 const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
-/** The rest belongs to one broker that lives on: only that one can be seen growing. */
+/**
+ * The storms take this part of the time; after them one broker runs to the end, and only its growth can be measured.
+ */
 const STORMY_PART = 0.4;
-/** The share of the calm part after which caches are filled and the heap has found its size. */
+/** Part of the calm time after which caches are full and the heap has settled. */
 const WARM_PART = 0.4;
-/** Visitors come in waves, and leave most of the machine to what runs beside the soak. */
+/** Pause between waves of visitors, so that other processes get most of the machine. */
 const WAVE_REST_MS = 300;
-/** With room to spare V8 collects late, and its laziness would look like a leak. */
+/** Limits for V8's heap: with more room it collects late, which would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
 
 type Written = { present: Set<string>; deleted: Set<string> };
 
 test(
-  `${MINUTES} minutes of storms, kills and churn leave nothing behind and lose nothing`,
+  `${MINUTES} minutes of storms, kills and churn leave no process, memory or file behind and lose no write`,
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     await using palace = createTestPalace({ env: ENV });
@@ -85,7 +87,10 @@ test(
   },
 );
 
-/** A diary takes every entry, also one it has already: what is put again after a kill must be known by its key. */
+/**
+ * Writes a diary during the storm. A diary accepts the same entry twice, so the broker must recognise a repeated call
+ * by its key.
+ */
 async function keepDiary(
   palace: TestPalace,
   number: number,
@@ -102,7 +107,7 @@ async function keepDiary(
   await ended;
 }
 
-/** One round after another of visitors. Some are killed in the middle of a write, which may be there or not, but once. */
+/** Rounds of visitors. Some are killed in the middle of a write, which may then be there once or be missing. */
 class Churn {
   readonly #palace: TestPalace;
   readonly #random: () => number;
@@ -127,7 +132,7 @@ class Churn {
     await delay(WAVE_REST_MS);
   }
 
-  /** Writes, reads, deletes, leaves in order. */
+  /** Writes, reads, deletes and leaves properly. */
   async #guest(round: number, number: number): Promise<void> {
     const shim = await this.#palace.shim();
     for (let index = 0; index < 12; index++) {
@@ -166,7 +171,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Hangs up in the middle of a head, of a message, or after asking for something that there is not. */
+  /** Hangs up in the middle of a head or of a message, or after asking for a path that does not exist. */
   async #rude(): Promise<void> {
     const socket = connect({ path: this.#palace.config.paths.socketPath });
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -207,7 +212,7 @@ type Usage = {
   zombies: number;
 };
 
-/** Once all visitors are gone. */
+/** Measures the broker and this process after all visitors have left. */
 async function usage(palace: TestPalace): Promise<Usage> {
   const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0;
   await expect.poll(() => processesWith(palace.home), { timeout: 20_000 }).toEqual([pid]);
@@ -228,7 +233,7 @@ async function usage(palace: TestPalace): Promise<Usage> {
   };
 }
 
-/** Children that ended and were never asked how. */
+/** Counts processes that ended and were not waited for by their parent. */
 function zombiesOf(parents: readonly number[]): number {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -244,7 +249,7 @@ function zombiesOf(parents: readonly number[]): number {
     }).length;
 }
 
-/** Every text is there once: a write that was put again over another connection was not done again. */
+/** Asserts that every text is there once: a write that was repeated over another connection was not done twice. */
 function assertOnce(palace: TestPalace): void {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   try {
