@@ -1,16 +1,16 @@
-/** What status and doctor say of work in the background: something where there is something to say, and no more than is known. */
+/** The sentences of status and doctor about work in the background. They appear only if there is something to say. */
 import { expect, test } from "vitest";
 import { describeErasure, describeLag, describeReranker } from "../../../src/cli/report/background.ts";
 
 const driver = { kind: "files", state: "waiting", detail: "" } as const;
 
-test("a lag is told with its age where that is known", () => {
+test("the lag is shown with its age if that is known, and not at all if it is 0", () => {
   expect(describeLag({ ...driver, lag: 0, lagMs: 5_000 })).toBe("");
   expect(describeLag({ ...driver, lag: 1, lagMs: 0 })).toBe(", 1 drawer behind");
   expect(describeLag({ ...driver, lag: 2, lagMs: 5_000 })).toBe(", 2 drawers behind for 5 s");
 });
 
-test("a forgetting that is not in every file yet is told, with what is in its way", () => {
+test("a forgetting that is not finished in every file is shown with the problems", () => {
   expect(describeErasure(undefined)).toBeUndefined();
   expect(describeErasure({ pending: 0, problems: [], notes: ["n"] })).toBeUndefined();
   expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 forgetting not yet out of every file");
@@ -19,7 +19,7 @@ test("a forgetting that is not in every file yet is told, with what is in its wa
   );
 });
 
-test("a cross-encoder is told of where there is one, or should be", () => {
+test("a cross-encoder is shown only if one is configured", () => {
   const search = { mode: "hybrid", vectors: "local", model: "m", modelState: "ready", modelDetail: "" } as const;
   const rest = { ...search, embedded: 0, pending: 0 };
   expect(describeReranker(rest)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Editors that leave no file behind, or bytes that are not UTF-8. */
+/** Editors that remove the file, or write bytes that are not UTF-8. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ afterEach(() => {
 const edit = (editor: string): Promise<string> =>
   editText("before", { EDITOR: editor }, out, (edited) => Promise.resolve(edited));
 
-test("an editor that removes its file is named as the fault, and nothing is left", async () => {
+test("an editor that removes its file is an error that says so, and no file is left", async () => {
   await expect(edit("rm")).rejects.toMatchObject({
     code: "CONFIG_USAGE",
     message: "the editor removed the file; nothing was changed",
@@ -42,7 +42,7 @@ test("a text that is not UTF-8 is refused, and its file is kept byte for byte", 
   expect(readFileSync(file).toString("latin1")).toBe("café");
 });
 
-test("stdin keeps its byte order mark, and is refused when it is not UTF-8", async () => {
+test("text from stdin keeps its byte order mark, and is refused if it is not UTF-8", async () => {
   const given = (bytes: Buffer): Promise<string> => readUtf8(Readable.from([bytes]));
   expect(await given(Buffer.from("\uFEFFcafé"))).toBe("\uFEFFcafé");
   await expect(given(Buffer.from("café", "latin1"))).rejects.toMatchObject({

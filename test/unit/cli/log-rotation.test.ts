@@ -1,4 +1,4 @@
-/** A log file of ours is bounded while it is written, not only when a process starts. */
+/** A log file is limited in size while it is written, not only when a process starts. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { createLog } from "../../../src/base/log.ts";
 
 const SIZE_MAX = 200_000;
 
-test("a process that never ends keeps two files of bounded size, whatever it logs", () => {
+test("a process that never ends keeps two log files of limited size, whatever it logs", () => {
   const folder = mkdtempSync(join(tmpdir(), "log-"));
   try {
     const log = createLog(logFile(join(folder, "broker.log"), SIZE_MAX), "info");

@@ -14,7 +14,7 @@ test("time, level, event and fields are one readable line", () => {
   expect(formatLine(line)).toBe('1970-01-01 00:00:00.000 INFO  palace open drawers=3 why="two words" door=unix');
 });
 
-test("what is no log line of ours is shown as it is", () => {
+test("a line that is not in our log format is shown as it is", () => {
   for (const line of ["plain text", '{"a":1}', "[1]", '{"atMs":"x"}']) expect(formatLine(line)).toBe(line);
 });
 

@@ -1,4 +1,4 @@
-/** The word somebody probably meant. */
+/** Suggests the word that somebody probably meant. */
 import { expect, test } from "vitest";
 import { nearestWord } from "../../../src/cli/terminal/nearest.ts";
 
@@ -10,11 +10,11 @@ test.each([
   ["doc", "doctor"],
   ["statsu", "status"],
   ["strat", "start"],
-])("%s is meant to be %s", (typed, meant) => {
+])("%s is corrected to %s", (typed, meant) => {
   expect(nearestWord(typed, verbs)).toBe(meant);
 });
 
-test("a word that is like nothing has no neighbour", () => {
+test("a word that is similar to no verb gets no suggestion", () => {
   expect(nearestWord("backup", verbs)).toBeUndefined();
   expect(nearestWord("x", verbs)).toBeUndefined();
 });

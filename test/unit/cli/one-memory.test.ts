@@ -1,4 +1,7 @@
-/** When `up` has started a stack in Docker: whose memory this machine's agents use, and that nobody's is exchanged behind their back. */
+/**
+ * After `up` has started a stack in Docker: which memory this machine's agents use. An existing memory is never
+ * replaced silently.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +14,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "palace-join-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** With this for a PATH nobody finds a `docker`: who would set a bridge up, fails. */
+/** A PATH without `docker`: setting up a bridge would fail. */
 const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME: home, PATH: home, ...more });
 
 test.each([
@@ -20,7 +23,7 @@ test.each([
     "a palace of MemPalace's that nobody has adopted yet",
     ({ paths }: Config) => join(paths.palaceDir, "chroma.sqlite3"),
   ],
-])("agents here keep %s, and whoever starts the stack is told how to join them", async (_what, fileOf) => {
+])("agents on this machine keep %s, and whoever starts the stack is told how to join them", async (_what, fileOf) => {
   const file = fileOf(config());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, "");
@@ -33,7 +36,7 @@ test.each([
   expect(joined).toHaveProperty("hint", expect.stringMatching(`palace import ${dirname(file)}$`));
 });
 
-test("a broker that was named, and a bridge to another machine, stay what this machine's agents use", async () => {
+test("a configured broker, or a bridge to another machine, stays the one that agents use", async () => {
   const named = await joinStack(config({ MEMPALACE_BROKER: "http://far.test:7780" }), "box-broker-1", {});
   expect(named).toMatchObject({ state: "apart", why: expect.stringContaining("http://far.test:7780") });
   const far = { schema: 1, target: "you@far.test", host: "far.test", port: 22, user: "you", hostKey: "", kind: "gate" };
@@ -45,14 +48,14 @@ test("a broker that was named, and a bridge to another machine, stay what this m
   expect(readSettings(config().paths)).toEqual(far);
 });
 
-test("a bridge into the stack's own container is left as it is", async () => {
+test("a bridge into the stack's own container counts as joined", async () => {
   const settings = { schema: 1, target: "docker:box-broker-1", host: "box-broker-1", port: 0, user: "", hostKey: "" };
   writeSettings(config().paths, { ...settings, kind: "docker" } as never);
   expect(await joinStack(config(), "box-broker-1", {})).toEqual({ state: "joined" });
   expect(await joinStack(config(), "other-broker-1", {})).toMatchObject({ state: "apart" });
 });
 
-test("the engine that the environment names is named to docker", () => {
+test("docker gets the engine that the environment names", () => {
   expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",

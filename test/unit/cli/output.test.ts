@@ -1,4 +1,4 @@
-/** What people see: aligned tables, short lines, nothing that moves the cursor. */
+/** The output for people: aligned tables, short lines, no character that moves the cursor. */
 import { expect, test } from "vitest";
 import {
   alignRows,
@@ -9,7 +9,7 @@ import {
   shorten,
 } from "../../../src/cli/terminal/output.ts";
 
-test("columns line up and numbers stand right", () => {
+test("columns are aligned, and numbers are aligned right", () => {
   expect(
     alignRows([
       ["a", 5, "x"],
@@ -18,16 +18,16 @@ test("columns line up and numbers stand right", () => {
   ).toEqual(["a       5  x", "long  100  y z"]);
 });
 
-test("control and direction characters are made visible", () => {
+test("control and direction characters are replaced by visible ones", () => {
   expect(printable("a\u001B[2Jb\u202Ec\nd\te\u0000")).toBe("a\uFFFD[2Jb\uFFFDc d e\uFFFD");
 });
 
-test("a line is cut at characters, not inside one", () => {
+test("a line is cut between characters, not inside one", () => {
   expect(shorten("  one\n two  ", 20)).toBe("one two");
   expect(shorten("😀😀😀", 2)).toBe("😀…");
 });
 
-test("sizes, durations and counts read well", () => {
+test("sizes, durations and counts have readable units", () => {
   expect([formatBytes(0), formatBytes(1023), formatBytes(1536), formatBytes(5 * 1024 ** 3)]).toEqual([
     "0 bytes",
     "1023 bytes",

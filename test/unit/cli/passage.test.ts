@@ -1,4 +1,7 @@
-/** A person sees the lines of a hit around the matching words, as they are in the source, with its heading and its line. */
+/**
+ * The passage of a hit for people: the lines around the matching words, as in the source, with the heading and the
+ * line number.
+ */
 import { expect, test } from "vitest";
 import { passageOf, type Window } from "../../../src/cli/terminal/passage.ts";
 
@@ -22,12 +25,12 @@ test("the passage surrounds the matching words, and its lines fit the terminal",
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
 });
 
-test("words are marked as the index matches them, by their stems and without accents, and nothing else is", () => {
+test("only words that the index matches are marked: by their stems and without accents", () => {
   expect(marked(TEXT, "how do we roll back a server?")).toEqual(["roll", "servers", "back"]);
   expect(marked("(Café), cafe's and cafeteria", "cafés")).toEqual(["Café", "cafe"]);
 });
 
-test("a passage begins and ends at words and marks where a line goes on", () => {
+test("a passage begins and ends between words, and an ellipsis shows where a line continues", () => {
   const words = new Set(TEXT.split(/\s+/));
   for (const columns of [20, 33, 60, 100]) {
     const lines = shown(TEXT, "filler150", { columns });
@@ -43,25 +46,25 @@ test("a passage begins and ends at words and marks where a line goes on", () => 
   }
 });
 
-test("a passage begins with a whole line where one is before the matches", () => {
+test("a passage begins with the whole line before the match", () => {
   const text = `${FILLER}\n\nBefore it.\nThe key is here.\n\nAfter it.\nThe end.`;
   expect(shown(text, "key", { rows: 5 })).toEqual(["Before it.", "The key is here.", "", "After it.", "The end."]);
 });
 
-test("lines of code and tables stay lines, with their indentation as far as they differ in it", () => {
+test("code and tables keep their lines and their relative indentation", () => {
   const code = "    if (spare) {\n\n\n\tkey();\n      }\n    return 1;";
   expect(shown(code, "key", { rows: 5 })).toEqual(["if (spare) {", "", "key();", "  }", "return 1;"]);
   const table = "| a | b |\n|---|---|\n| key | 1 |\n| door | 2 |";
   expect(shown(table, "key")).toEqual(["|---|---|", "| key | 1 |", "| door | 2 |"]);
 });
 
-test("without a matching word the passage is the beginning, and a short text is shown whole", () => {
+test("without a matching word the passage is the beginning of the text, and a short text is shown whole", () => {
   expect(shown(TEXT, "unrelated")[0]).toBe("# Deploying");
   expect(shown("the garage code is 4711", "open the parking door")).toEqual(["the garage code is 4711"]);
   expect(shown("", "anything")).toEqual([]);
 });
 
-test("the passage names the heading above it, also one before the drawer, unless it shows that heading", () => {
+test("the heading above the passage is named, also one before the drawer, unless the passage shows it", () => {
   const far = `# Deploying\n\n## On Fridays\n\n${FILLER} We roll the servers back.`;
   expect(passageOf(far, "servers", SIZE).heading).toBe("On Fridays");
   expect(passageOf("## On Fridays\n\nroll the servers back", "servers", SIZE).heading).toBeUndefined();
@@ -72,7 +75,7 @@ test("the passage names the heading above it, also one before the drawer, unless
 const FENCED =
   "## Install\n\n```bash\npi install https://x.example # raw\n# URLs work too\n```\n\nThe words that match.";
 
-test("a comment in a code fence never becomes a heading, whether the fence begins in the drawer or before it", () => {
+test("a comment in a code fence is never a heading, whether the fence begins in the drawer or before it", () => {
   expect(passageOf(FENCED, "match", { ...SIZE, rows: 1 }).heading).toBe("Install");
   const slice = FENCED.slice(FENCED.indexOf("# raw"));
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
@@ -81,7 +84,7 @@ test("a comment in a code fence never becomes a heading, whether the fence begin
   expect(passageOf(two, "match", { ...SIZE, rows: 1 }).heading).toBe("Two");
 });
 
-test("headings begin a line, and only in markdown", () => {
+test("a heading counts only at the beginning of a line and in markdown", () => {
   const slice = "# raw URLs work too\n\nThe words that match.";
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, isFromStart: false }).heading).toBeUndefined();
   expect(passageOf(slice, "match", { ...SIZE, rows: 1, hasHeadings: false }).heading).toBeUndefined();
@@ -90,7 +93,7 @@ test("headings begin a line, and only in markdown", () => {
   expect(passageOf(matter, "match", { ...SIZE, rows: 1 }).heading).toBeUndefined();
 });
 
-test("the line is the one with most of the question's words", () => {
+test("the line number is of the line with most of the question's words", () => {
   const document = {
     text: "# Ovens\n\nAn oven is hot.\n\n## Care\n\nThe seal of the oven door is replaced by Ada.\n",
     at: 0,
@@ -99,7 +102,7 @@ test("the line is the one with most of the question's words", () => {
   expect(passage.line).toBe(7);
 });
 
-test("the line is the one of the first match in the document, and unknown without the document", () => {
+test("the line number counts in the whole document, and is unknown without it", () => {
   const document = { text: `intro\n\n${FENCED}\n`, at: 7 };
   expect(passageOf(FENCED, "match", { ...SIZE, document })).toMatchObject({ line: 10, heading: "Install" });
   const slice = FENCED.slice(20);
@@ -107,12 +110,12 @@ test("the line is the one of the first match in the document, and unknown withou
   expect(passageOf(FENCED, "match", SIZE).line).toBeUndefined();
 });
 
-test("one word that is wider than the terminal is cut into lines and steers nothing", () => {
+test("a word wider than the terminal is cut into lines, and its control characters are removed", () => {
   const lines = shown(`\u001B[2J${"x".repeat(500)}`, "y", { columns: 40 });
   expect(lines.every((line) => line.length <= 40 && !line.includes("\u001B"))).toBe(true);
 });
 
-test("a drawer that was cut inside a line is completed from its neighbours where they overlap", () => {
+test("a drawer that was cut inside a line is completed from overlapping neighbours", () => {
   const whole = "nothing then hundreds of them, and servers at the end of the servants' hall";
   const drawer = whole.slice(2, whole.indexOf("servants") + 4);
   const window = { columns: 100, before: [`# Top\n${whole.slice(0, 60)}`], after: [whole.slice(20)] };

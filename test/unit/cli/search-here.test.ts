@@ -1,4 +1,4 @@
-/** How search works here, in one sentence; asked of whatever command answers for the palace. */
+/** One sentence on how search works here, from the status of the command that serves the palace. */
 import { expect, test } from "vitest";
 import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
 
@@ -13,7 +13,7 @@ test("each state of the model is a sentence for people", () => {
   );
 });
 
-test("a command that says nothing, or has an engine of the user's own, leaves the sentence out", async () => {
+test("the sentence is missing if the command gives no status, or has an engine of the user's own", async () => {
   const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
   const search = { modelState: "ready", modelDetail: "x" };
   expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);

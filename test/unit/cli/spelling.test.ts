@@ -1,4 +1,4 @@
-/** Commands in hints are written as they are typed here; what is somebody's name or a word of English stays as it is. */
+/** Commands in hints are written as the user must type them here; names and English words stay as they are. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PACKAGE_ROOT } from "../../../src/cli/executable.ts";
@@ -7,21 +7,21 @@ import { quoted } from "../../../src/base/shell-word.ts";
 
 const PALACE = process.cwd() === PACKAGE_ROOT ? "./scripts/palace" : join(PACKAGE_ROOT, "scripts/palace");
 
-test("a command is spelled, whatever stands around it", () => {
+test("a command is found and replaced anywhere in a hint", () => {
   expect(spelled("run `palace start`; or: palace doctor")).toBe(`run \`${PALACE} start\`; or: ${PALACE} doctor`);
   expect(spelled("MEMPALACE_OFFLINE=0 palace restart")).toBe(`MEMPALACE_OFFLINE=0 ${PALACE} restart`);
   expect(spelled("palace undo --client X")).toBe(`${PALACE} undo --client X`);
   expect(spelled("palace repair-status, then palace --help")).toBe(`${PALACE} repair-status, then ${PALACE} --help`);
 });
 
-test("a client's name is not a command, whatever it is", () => {
+test("a client's name is not replaced, even if it looks like a command", () => {
   for (const name of ["palace call", "palace undo", 'my "palace call" agent', "palace search \\"]) {
     const hint = `who has: ${JSON.stringify(name)}, "mcp"`;
     expect(spelled(hint, "/p")).toBe(hint);
   }
 });
 
-test("a folder's name and plain English are no commands", () => {
+test("a folder's name and plain English are not replaced", () => {
   for (const text of [
     "ls -ld '/home/me/old palace call/x'",
     "the palace is closed",
@@ -31,11 +31,11 @@ test("a folder's name and plain English are no commands", () => {
     expect(spelled(text, "/p")).toBe(text);
 });
 
-test("the command on the other machine is the other machine's", () => {
+test("a command for the other machine keeps its short form", () => {
   expect(spelled("there: palace gate authorize KEY", "/p")).toBe("there: palace gate authorize KEY");
 });
 
-test("the palace that was named goes with the command, once, and not into a usage", () => {
+test("the palace that was named is added to a command once, and not to a usage line", () => {
   expect(spelled("palace start", "/p")).toBe(`${PALACE} --palace /p start`);
   expect(spelled("palace start", "/a b")).toBe(`${PALACE} --palace '/a b' start`);
   expect(spelled("palace stop --palace /q; palace start", "/p")).toBe(
@@ -46,7 +46,7 @@ test("the palace that was named goes with the command, once, and not into a usag
   );
 });
 
-test("an agent's entry is run from anywhere", () => {
+test("the command in an agent's entry has an absolute path", () => {
   expect(mcpEntry()).toBe(`${join(PACKAGE_ROOT, "scripts/palace")} shim`);
   expect(mcpEntry("/a b")).toContain("shim --palace '/a b'");
   expect(quoted("it's")).toBe(`'it'"'"'s'`);

@@ -1,11 +1,11 @@
-/** A usage error shows every way a command is called, in one line, and where more is said. */
+/** A usage error shows every way to call a command, in one line, and where to read more. */
 import { expect, test } from "vitest";
 import { usageError } from "../../../src/cli/verb.ts";
 import { verb as projects } from "../../../src/cli/verb/projects.ts";
 import { verb as search } from "../../../src/cli/verb/search.ts";
 import { verb as token } from "../../../src/cli/verb/token.ts";
 
-test("several calls, and a long one, are shown whole", () => {
+test("several calls, and a long one, are shown in full", () => {
   expect(usageError(token.usage, "wrong").hint).toBe(
     "usage: palace bridge token add NAME [--role agent|reader|admin] [--days N] | palace bridge token list | palace bridge token revoke NAME; more: palace bridge token add --help",
   );

@@ -1,4 +1,4 @@
-/** What doctor says of volumes, users, builds, clocks and tokens, on places that are made for it. */
+/** The checks of doctor for volumes, builds, clocks and tokens, on folders made for the test. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const health = (more: Partial<Health> = {}): Health =>
   ({ version: VERSION, startedAtMs: Date.now(), nowMs: Date.now(), ...more }) as Health;
 
 test.skipIf(!isInContainer())(
-  "in a container what lies on its own layer or in memory is named, what is on a volume is not",
+  "in a container doctor names folders on the container's own layer or in memory, but not those on a volume",
   () => {
     const volume = { type: "ext4", point: home };
     expect(checkVolumes(config(), () => volume)).toMatchObject([{ state: "ok" }]);
@@ -37,7 +37,7 @@ test.skipIf(!isInContainer())(
       path.includes(".local") ? { type: "tmpfs", point: "/run" } : volume,
     );
     expect(memory).toMatchObject([{ state: "warn", detail: expect.stringContaining("palace, memory") }]);
-    // The memory of a broker elsewhere is not here.
+    // The memory of a broker elsewhere is not in this container.
     const bound = checkVolumes(config({ MEMPALACE_BROKER: "http://far.test:1" }), () => ({
       type: "overlay",
       point: "/",
@@ -46,7 +46,7 @@ test.skipIf(!isInContainer())(
   },
 );
 
-test("a clone that was built, or a package that was put here, after the broker began asks for a restart", () => {
+test("doctor asks for a restart if the clone was built, or the package was installed, after the broker started", () => {
   const before = health({ startedAtMs: Date.now() - DAY_MS });
   writeFileSync(join(home, "package.json"), "{}");
   expect(checkBuild(config(), health({ startedAtMs: Date.now() + 1 }), home)).toMatchObject({ state: "ok" });
@@ -68,14 +68,14 @@ test("a clone that was built, or a package that was put here, after the broker b
   });
 });
 
-test("a clock is wrong beyond a minute, and not by the time that an answer takes", () => {
+test("doctor warns of a clock that differs by more than a minute, not counting the time of the request", () => {
   const [fromMs, toMs] = [1_000_000_000_000, 1_000_000_030_000];
   const state = (nowMs: number | undefined): string => checkClock(config(), health({ nowMs }), { fromMs, toMs }).state;
   expect([fromMs, toMs, fromMs - SKEW_MAX_MS, toMs + SKEW_MAX_MS, undefined].map(state)).toEqual(Array(5).fill("ok"));
   expect([fromMs - SKEW_MAX_MS - 1, toMs + SKEW_MAX_MS + 1].map(state)).toEqual(["warn", "warn"]);
 });
 
-test("files that are dated ahead of this clock are told", () => {
+test("doctor warns of files that are dated ahead of this clock", () => {
   const { paths } = config();
   const now = Date.now();
   mkdirSync(paths.home, { recursive: true });
@@ -87,7 +87,7 @@ test("files that are dated ahead of this clock are told", () => {
   expect(look()).toMatchObject({ state: "warn", detail: expect.stringContaining("ahead of this clock") });
 });
 
-test("tokens that expire within a week are named, before and after; those of another machine are not asked for", () => {
+test("doctor names tokens that have expired or expire within a week, and skips them if the broker is elsewhere", () => {
   const { paths } = config();
   const now = Date.now();
   expect(checkTokens(config())).toEqual([]);

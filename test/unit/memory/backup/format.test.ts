@@ -1,4 +1,7 @@
-/** The one file of a backup, read by the code that verifies and restores: what is not to the bit what was written is refused. */
+/**
+ * The file format of a backup, through the code that verifies and restores: any byte that differs from what was
+ * written is refused.
+ */
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -49,18 +52,18 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("what was packed is unpacked to the bit", async () => {
+test("verifying a backup returns the files that were packed", async () => {
   const { manifest } = await verify(archive);
   expect(manifest.files).toEqual(body.files);
 });
 
-test("a verification returns how many bytes the backup has", async () => {
+test("a verification returns the size of the backup in bytes", async () => {
   expect((await verify(archive)).bytes).toBe(archive.length);
 });
 
 test("a flipped bit is found wherever it is: headers, manifest, files, padding, seal, end", async () => {
   const at = new Set<number>();
-  // Every byte of what is not a page of the ledger, and a sample of those.
+  // Every fifth byte of everything but the ledger's pages, and a sample of those.
   const ledgerFrom = 512 + formatManifest(body).length + padding(formatManifest(body).length) + 512;
   const ledgerTo = ledgerFrom + (body.files[0]?.size ?? 0);
   for (let byte = 0; byte < archive.length; byte += byte > ledgerFrom && byte < ledgerTo - 9_973 ? 9_973 : 5)
@@ -81,7 +84,7 @@ test("a flipped bit is found wherever it is: headers, manifest, files, padding, 
   expect(unnoticed).toEqual([]);
 });
 
-test("a single byte behind its end is refused, in the last piece or in one of its own", async () => {
+test("a byte after the end of the archive is refused, in the last piece or in a piece of its own", async () => {
   const more = Buffer.from("x");
   for (const given of [[Buffer.concat([archive, more])], [archive, more]]) {
     const into = join(folder, "into");
@@ -92,12 +95,12 @@ test("a single byte behind its end is refused, in the last piece or in one of it
   }
 });
 
-test("a flipped bit of an encrypted backup is found, and so is another passphrase", async () => {
+test("a flipped bit of an encrypted backup is found, and a wrong passphrase is refused", async () => {
   const sealed = await bytesOf(await encrypted(pieces(archive), "secret", 10));
   expect((await verify(sealed, "secret")).isEncrypted).toBe(true);
   await expect(verify(sealed, "other")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
   await expect(verify(sealed)).rejects.toMatchObject({ code: "CONFIG_USAGE" });
-  // Of the magic, the recipient, the header's MAC, the nonce, a chunk, the last tag.
+  // Bytes of the magic, the recipient, the header's MAC, the nonce, a chunk and the last tag.
   const mac = sealed.indexOf("\n---");
   for (const byte of [3, 30, 60, mac + 10, mac + 55, sealed.length >> 1, sealed.length - 1]) {
     const changed = Buffer.from(sealed);
@@ -107,7 +110,7 @@ test("a flipped bit of an encrypted backup is found, and so is another passphras
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("a backup with other rows, or of another moment, than its manifest says is refused", async () => {
+test("a backup is refused if its rows, or its moment, differ from its manifest", async () => {
   const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
     verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
       () => "it was taken",
@@ -139,14 +142,14 @@ test.each([
   expect(existsSync("/tmp/escaped")).toBe(false);
 });
 
-test("a link in a file's place is refused", async () => {
+test("a link in place of a file is refused", async () => {
   const linked = Buffer.from(archive);
   const at = linked.indexOf("tokens.json\0");
   linked.write("2", at + 156);
   await expect(verify(linked)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("an archive that says it is larger than it is is refused before a byte of it is written", async () => {
+test("an archive that claims more bytes than it has is refused before a byte is written", async () => {
   const bomb = forge([{ name: LEDGER, bytes: Buffer.alloc(512), size: 2 ** 45 }]);
   const into = join(folder, "into");
   mkdirSync(into);
@@ -156,7 +159,7 @@ test("an archive that says it is larger than it is is refused before a byte of i
   await expect(verify(huge)).rejects.toThrow(/no backup of ours/);
 });
 
-test("counts that differ from the ledger's are found, although every hash is right", async () => {
+test("a wrong count of drawers in the manifest is found, even if every hash is right", async () => {
   const bytes = readFileSync(join(folder, "source", LEDGER));
   const lying = forge([{ name: LEDGER, bytes }], { ...body, counts: { ...body.counts, drawers: 1 } });
   await expect(verify(lying)).rejects.toThrow(/holds 0 drawers/);
@@ -175,7 +178,7 @@ test.each([
     EVENTS,
     "CREATE TABLE events (a); CREATE TRIGGER own AFTER INSERT ON events BEGIN DELETE FROM events; END",
   ],
-])("a program in the %s is refused, although every hash is right", async (_what, name, sql) => {
+])("a trigger or view in the %s is refused, even if every hash is right", async (_what, name, sql) => {
   const database = new Database(join(folder, "source", name));
   database.exec(sql);
   database.close();
@@ -184,7 +187,7 @@ test.each([
   await expect(verify(forged)).rejects.toThrow(/of its own/);
 });
 
-test("a moment that is no date is refused", async () => {
+test("a time beyond the range of dates is refused", async () => {
   const forged = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], { ...body, madeAtMs: 8.64e15 + 1 });
   await expect(verify(forged)).rejects.toThrow(/manifest lacks/);
 });
@@ -214,7 +217,7 @@ test.each([
   leaveStaged(folder, staged);
 });
 
-test("a backup of a newer version is refused by what to do, not as damage", async () => {
+test("a backup of a newer version is refused as a newer version, not as damage", async () => {
   const newer = forge([{ name: LEDGER, bytes: Buffer.alloc(512) }], body, { schema: 2 });
   await expect(verify(newer)).rejects.toMatchObject({ code: "PROTOCOL_VERSION_MISMATCH" });
 });
@@ -225,7 +228,7 @@ test("sizes beyond 8 GiB are written as GNU tar has them", () => {
   expect(header.readBigUInt64BE(128)).toBe(2n ** 34n);
 });
 
-test("a backup is there as a whole or not at all", async () => {
+test("a backup file appears only when it is complete", async () => {
   const file = join(folder, "out.tar");
   writeFileSync(join(folder, ".out.tar.01234567.part"), "what a killed writer has left");
   async function* failing(): AsyncGenerator<Uint8Array> {
@@ -277,7 +280,7 @@ async function bytesOf(from: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** As somebody makes it who knows the format: every sum is right. */
+/** Returns an archive made by somebody who knows the format: every checksum is right. */
 function forge(
   files: { name: string; bytes: Buffer; size?: number }[],
   of: ManifestBody = body,

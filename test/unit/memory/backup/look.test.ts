@@ -1,4 +1,4 @@
-/** A file of agents' events is read through before a backup takes it. */
+/** A file of agents' events is checked before a backup copies it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a folder and a missing file are reported as such, and a text file as a damaged one", () => {
+test("a folder or a missing file is reported as no file, and a text file as damaged", () => {
   mkdirSync(join(folder, "logstream.sqlite3"));
   const said = (name: string): unknown => {
     try {

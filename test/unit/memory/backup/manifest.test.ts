@@ -1,4 +1,7 @@
-/** The manifest of a backup comes from anywhere: each field that is missing, of another kind or beyond its bounds is refused. */
+/**
+ * The manifest of a backup may come from anywhere, so each field that is missing, of a wrong type or out of range is
+ * refused.
+ */
 import { expect, test } from "vitest";
 import { EVENTS, LEDGER } from "../../../../src/memory/backup/contents.ts";
 import { formatManifest, type ManifestBody, parseManifest } from "../../../../src/memory/backup/manifest.ts";
@@ -28,7 +31,7 @@ const parse = (change: (manifest: Record<string, unknown>) => unknown): unknown 
 const refusal = (why: string) =>
   expect.objectContaining({ code: "STORE_CORRUPT", message: `the backup cannot be used: ${why}` });
 
-test("a whole manifest is read as it was written, with and without the files that could not be read", () => {
+test("a complete manifest is read as it was written, with and without the list of unreadable files", () => {
   expect(parse((manifest) => manifest)).toEqual({ kind: "palace-devbox backup", schema: 1, ...body });
   expect(parse(({ unreadable: _, ...rest }) => rest)).not.toHaveProperty("unreadable");
 });
@@ -69,7 +72,7 @@ test.each<[string, unknown]>([
   expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
 });
 
-test("a broken text and a manifest of a newer version have different errors", () => {
+test("invalid JSON and a manifest of a newer version get different errors", () => {
   expect(() => parseManifest(Buffer.from("{"))).toThrow(refusal("its manifest is no JSON"));
   expect(() => parse((manifest) => ({ ...manifest, schema: 2, version: "9.9" }))).toThrow(
     expect.objectContaining({

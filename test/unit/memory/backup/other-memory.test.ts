@@ -1,4 +1,4 @@
-/** Another memory with a pipe in the place of a file is refused at once, where copying it would wait for ever. */
+/** Another memory with a pipe in place of a file is refused at once, because copying the pipe would never end. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ test.each([
   expect(readdirSync(cacheDir)).toEqual([]);
 });
 
-test("the running memory itself is refused, also through a link, and another one is opened", async () => {
+test("the running memory itself is refused, also through a link; another memory is opened", async () => {
   const folder = mkdtempSync(join(tmpdir(), "other-memory-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [home, link, other, cacheDir] = ["home", "link", "other", "cache"].map((name) => join(folder, name)) as [

@@ -1,4 +1,7 @@
-/** Power is lost at any moment of a restore, a move or a backup: the old palace or the new one is there, and a backup that was made is. */
+/**
+ * Cuts the power at every moment of a restore, a move or a backup. Afterwards there is the old palace or the new one,
+ * and every backup that was reported as made.
+ */
 import {
   copyFileSync,
   existsSync,
@@ -28,12 +31,12 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "backup-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("a restore leaves the old palace or the new one, finishes at the next start, and loses nothing of the old one", () => {
+test("after a power cut a restore has the old palace or the new one, the next start finishes it, and the old files are kept", () => {
   const paths = at(root);
   mkdirSync(paths.palaceDir, { recursive: true });
   writeFileSync(paths.ledgerFile, "old ledger");
   writeFileSync(join(paths.palaceDir, EVENTS), "old events");
-  // The real ledger is made before: making one syncs folders that unpacking one does not.
+  // The real ledger is made first, because making it syncs folders that unpacking does not.
   const made = join(root, LEDGER);
   openForWriting(made).close();
   let isRestored = false;
@@ -63,7 +66,7 @@ test("a restore leaves the old palace or the new one, finishes at the next start
   disk.cut();
 });
 
-test("a move to another disk has it in one of the two places", () => {
+test("after a power cut a move to another disk leaves the file whole at its source or its target", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };
@@ -82,7 +85,7 @@ test("a move to another disk has it in one of the two places", () => {
   disk.cut();
 });
 
-test("a backup that was made is there, whole and listed", async () => {
+test("after a power cut a backup that was reported as made is whole and listed", async () => {
   const made = { file: join(root, "b.tar"), madeAtMs: 1, journalSeq: 2, bytes: 3, encrypted: false, scheduled: false };
   let [isMade, isListed] = [false, false];
   using disk = new PowerCut(root, {

@@ -1,4 +1,7 @@
-/** Old and new palace exchanged by a list: what is lost, foreign or half done ends it before anything is moved, and nothing is deleted. */
+/**
+ * A restore swaps the old palace for the new one by a list of moves. If a file is missing, foreign or incomplete, the
+ * swap ends before the first move. It deletes no file.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -49,8 +52,9 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a swap that fails after its list was written keeps what was staged, and is finished by the next", () => {
-  // The folder of the public palace is on a disk that is not there: the ledger's old state goes aside, and the events cannot come.
+test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
+  // The public palace's folder is on a disk that is not mounted: the old ledger is moved aside, but the events cannot
+  // be moved in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -64,12 +68,12 @@ test("a swap that fails after its list was written keeps what was staged, and is
   expect(readdirSync(paths.home).filter((name) => name.startsWith(".restore") || name === "restore.json")).toEqual([]);
 });
 
-test("what was staged goes where no list names it", () => {
+test("staged files that no list names are removed", () => {
   leaveStaged(paths.home, staged);
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("a list whose staged files are gone is an error, and nothing is moved", () => {
+test("a list whose staged files are gone is an error, and no file is moved", () => {
   list(plan());
   rmSync(staged.folder, { recursive: true });
   expect(() => finishRestore(paths)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
@@ -77,10 +81,10 @@ test("a list whose staged files are gone is an error, and nothing is moved", () 
   expect(existsSync(join(paths.home, "restore.json"))).toBe(true);
 });
 
-test("a palace that is opened under another path after a kill between two moves is finished there", () => {
+test("a swap that was killed between two moves is finished, even if the palace now has another path", () => {
   const pending = plan();
   list(pending);
-  // Killed after the old ledger went aside.
+  // Killed after the old ledger was moved aside.
   const [aside = ""] = asideOf(paths, pending);
   mkdirSync(aside);
   renameSync(paths.ledgerFile, join(aside, LEDGER));
@@ -125,7 +129,7 @@ test("a staged folder that is a link to elsewhere is refused", () => {
   expect(readdirSync(elsewhere)).toContain(LEDGER);
 });
 
-test("a staged folder is taken away only when its process is gone, and not before", () => {
+test("a staged folder is removed only after its process has ended", () => {
   removeDrafts(paths.home, STAGED);
   expect(existsSync(staged.folder)).toBe(true);
   staged.release();
@@ -133,13 +137,13 @@ test("a staged folder is taken away only when its process is gone, and not befor
   expect(existsSync(staged.folder)).toBe(false);
 });
 
-test("an empty ledger is never made in the place of a staged one that is gone", () => {
+test("if the staged ledger is gone, the restore fails instead of making an empty one", () => {
   rmSync(join(staged.folder, LEDGER));
   expect(() => listAllAgain(staged.folder)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("a staged folder that lost a file, or holds other rows than its manifest says, does not take a palace's place", () => {
+test("a staged folder that lost a file, or whose rows differ from its manifest, does not replace a palace", () => {
   for (const name of [LEDGER, EVENTS]) rmSync(join(staged.folder, name));
   openForWriting(join(staged.folder, LEDGER)).close();
   const { counts } = lookInto(staged.folder);
@@ -152,7 +156,7 @@ test("a staged folder that lost a file, or holds other rows than its manifest sa
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("only the palace's own names are moved: what else lies in its folder, and the graph of another home, stay", () => {
+test("a swap moves only the palace's own files: other files in its folder and another home's graph stay", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");
@@ -166,7 +170,7 @@ test("only the palace's own names are moved: what else lies in its folder, and t
   expect(ownEntries(paths, true)).not.toContainEqual({ place: "palace", name: "chroma.sqlite3" });
 });
 
-test("a move to another disk has the whole of it there before the source is gone", () => {
+test("a move to another disk removes the source only after the whole copy is there", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };

@@ -1,4 +1,4 @@
-/** Where a backup may be written. */
+/** A backup may be written to a new file, or with --force over an older backup, but over no other file. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -43,7 +43,7 @@ test.each([
   expect(() => assertTarget({ file, replace: true }, own)).toThrow(expect.objectContaining({ code: "CONFIG_USAGE" }));
 });
 
-test("with --force it is written over an older backup, an encrypted one and an empty file, and over no link", () => {
+test("with --force a backup replaces an older backup, an encrypted one and an empty file, but not a link", () => {
   const file = join(root, "b.tar");
   for (const content of [tarHeader("manifest.json", 900), "age-encryption.org/v1\n-> scrypt", ""]) {
     writeFileSync(file, content);
@@ -54,7 +54,7 @@ test("with --force it is written over an older backup, an encrypted one and an e
   expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
 });
 
-test("a backup to a file of somebody else ends before it begins, and leaves that file as it was", async () => {
+test("a backup to somebody else's file fails before it starts, and that file stays as it was", async () => {
   const file = join(root, "thesis.odt");
   writeFileSync(file, "PK");
   const source = { ...own, ledgerFile: join(own.home, "ledger.sqlite3") } as SnapshotSource;
@@ -71,14 +71,11 @@ test("a backup to a file of somebody else ends before it begins, and leaves that
   expect([readFileSync(file, "utf8"), readdirSync(own.home)]).toEqual(["PK", ["palace"]]);
 });
 
-test("a folder of backups may be the home itself, for their own names", () => {
+test("the home itself may be the folder of backups, if they have the usual names", () => {
   assertTarget({ file: join(own.home, backupName("0123abcd", new Date(), false)), replace: false }, own);
 });
 
-test.each([false, true])(
-  "git does not add a backup that was written into this clone (encrypted: %s)",
-  (isEncrypted) => {
-    const rules = new Gitignore(readFileSync(join(ROOT, ".gitignore"), "utf8"));
-    expect(rules.test(backupName("0123abcd", new Date(), isEncrypted))).toMatchObject({ ignored: true });
-  },
-);
+test.each([false, true])("git ignores a backup that was written into this clone (encrypted: %s)", (isEncrypted) => {
+  const rules = new Gitignore(readFileSync(join(ROOT, ".gitignore"), "utf8"));
+  expect(rules.test(backupName("0123abcd", new Date(), isEncrypted))).toMatchObject({ ignored: true });
+});
