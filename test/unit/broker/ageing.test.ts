@@ -1,4 +1,4 @@
-/** A broker that has started removes the memories that time has made worthless, by a write of its own. */
+/** After its start a broker deletes expired memories with a write of its own. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,10 +36,10 @@ function record(takeaway: string, ageMs: number): void {
   writer.commit([{ ...call, params: { key_takeaway: takeaway }, atMs: Date.now() - ageMs }]);
 }
 
-test("a memory of 25 hours that nobody scored is removed after a start, and one of an hour stays", async () => {
+test("after a start, an unscored memory of 25 hours is deleted and one of an hour is kept", async () => {
   record("The old port is 4711", 25 * HOUR_MS);
   record("The new port is 4712", HOUR_MS);
-  // The thread's only method that ageing calls.
+  // Ageing calls only this method of the thread.
   const call = (_method: "putMeta", key: string, value: string): Promise<void> =>
     Promise.resolve(writer.putMeta(key, value));
   const end = startAgeing({

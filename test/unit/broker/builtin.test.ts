@@ -1,4 +1,4 @@
-/** The builtin engine with a palace of its own, without a broker's doors. */
+/** The builtin engine with a real palace, without a broker's sockets. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Resolves with the error that ends the broker. */
+/** Starts the engine. The promise resolves with the error that ends the broker. */
 function start(): Promise<PalaceError> {
   const fatal = Promise.withResolvers<PalaceError>();
   engine = startBuiltinEngine({
@@ -47,17 +47,17 @@ async function call(name: string, values: object): Promise<Record<string, unknow
   return JSON.parse(answer.result.content[0].text) as Record<string, unknown>;
 }
 
-test("the first call waits until an existing public palace is adopted, or says why it is not", async () => {
+test("the first call waits for the adoption of an existing palace, and fails with the reason if it cannot be adopted", async () => {
   const { palaceDir } = config.paths;
   mkdirSync(palaceDir, { recursive: true });
-  // It lacks a table of Chroma's.
+  // This palace lacks a table that Chroma makes.
   new ChromaPalace(palaceDir).close();
   void start();
   const { error } = await call("mempalace_list_drawers", {});
   expect(error).toMatch(/cannot be adopted: .* has lost tables/);
 });
 
-test("a log of the agents' events that is deleted ends the broker, also without a write", async () => {
+test("deleting the log of the agents' events ends the broker, even if it writes no event", async () => {
   const ended = start();
   const event = { type: "note", stream: "project/p", room: "status", from_agent: "ada", body: "here" };
   await call("mempalace_event_append", event);

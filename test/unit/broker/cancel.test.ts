@@ -1,4 +1,4 @@
-/** A request that is taken back: not answered, and a write of it not done, unless it is being done already. */
+/** Cancelled requests: they get no answer, and a cancelled write is skipped unless its commit has begun. */
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
@@ -11,7 +11,7 @@ import type { WriteCall, WriteOutcome } from "../../../src/memory/port/ledger.ts
 const peer: Peer = { id: 1, agent: "test", door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" };
 const noChanges = { added: [], written: [], removed: [] };
 
-/** A queue whose commits wait for `release`. */
+/** Returns a queue whose commits wait for `release`. */
 function heldQueue(): { queue: WriteQueue; committed: string[]; release: () => void } {
   const committed: string[] = [];
   let go = Promise.withResolvers<void>();
@@ -38,13 +38,13 @@ function heldQueue(): { queue: WriteQueue; committed: string[]; release: () => v
   };
 }
 
-test("a write is taken back while it waits, and is done when it is being committed already", async () => {
+test("a cancelled write is skipped while it waits, and done if its commit has begun", async () => {
   const { queue, committed, release } = heldQueue();
   const call = (key: string): WriteCall =>
     ({ key, isRepeatable: true, method: "add_drawer", params: {}, peer, requestId: key, atMs: 1 }) as WriteCall;
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
   const begun = queue.submit(1, call("begun"), 1, first.signal);
-  // The first group is under way.
+  // The first commit has begun.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const waiting = queue.submit(1, call("waiting"), 1, second.signal);
   const kept = queue.submit(2, call("kept"), 1, third.signal);
@@ -59,7 +59,7 @@ test("a write is taken back while it waits, and is done when it is being committ
   expect(queue.depth).toBe(0);
 });
 
-test("a request that is taken back gets no answer, others of the same peer do", async () => {
+test("a cancelled request gets no answer, other requests of the same peer do", async () => {
   const { queue, committed, release } = heldQueue();
   const never = new Promise<never>(() => {});
   const dependencies: MethodsDependencies = {
@@ -98,7 +98,7 @@ test("a request that is taken back gets no answer, others of the same peer do", 
   expect(await kept).toMatchObject({ id: 3, result: {} });
   expect(committed).toEqual(["k1", "k3"]);
 
-  // A read that hangs is let go of at once.
+  // A read that hangs is given up at once.
   const slow = createDispatch({ ...dependencies, ready: () => never });
   const reading = slow(
     peer,

@@ -1,4 +1,4 @@
-/** The handshake that the broker answers in front of MemPalace's own server, and whom it answers. */
+/** The broker answers the handshake itself, in front of MemPalace's own server. */
 import { expect, test } from "vitest";
 import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
 import { RequestQueue } from "../../../src/broker/child/request-queue.ts";
@@ -12,7 +12,7 @@ import type { StatusReport } from "../../../src/protocol/spec.ts";
 const CHILD_PID = 4711;
 const SPOKEN = "2025-06-18";
 
-/** Asks for the handshake, which the child is not asked again. */
+/** Sends `initialize`. The broker answers it, and the child is not asked. */
 async function initialize(protocolVersion?: string, pid = 1, childPid: number | undefined = CHILD_PID) {
   const { dispatch } = new ChildDispatch({
     queue: new RequestQueue({} as Supervisor, 1_000),
@@ -37,16 +37,16 @@ test.each([
   ["a newer revision", "2025-11-25", SPOKEN],
   ["an unknown revision", "2025-01-01", SPOKEN],
   ["no revision", undefined, "2024-11-05"],
-])("a client that asks for %s gets one that it and the child speak", async (_what, asked, got) => {
+])("a client that asks for %s gets a revision that the child speaks too", async (_what, asked, got) => {
   expect(await initialize(asked)).toMatchObject({ result: { protocolVersion: got } });
 });
 
-test("a child that is a client of this very broker is refused, and told which command to name", async () => {
+test("a child that connects to its own broker is refused as a wrong engine command", async () => {
   expect(await initialize(SPOKEN, CHILD_PID)).toMatchObject({
     error: { message: "the engine's command is a client of this very broker", data: { code: "CONFIG_BAD_VALUE" } },
   });
 });
 
-test("a client of an unknown process is not taken for the child", async () => {
+test("a client with an unknown process id is not taken for the child", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });

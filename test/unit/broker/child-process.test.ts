@@ -1,4 +1,4 @@
-/** The end of a child process: it gets time to end by itself before it is killed. */
+/** A child process gets time to end by itself before the broker kills it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

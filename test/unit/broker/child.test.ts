@@ -1,4 +1,7 @@
-/** What of engine `command` is pure: which calls only read, which keys are remembered, what a killed MemPalace left. */
+/**
+ * Parts of engine `command` that need no child: which calls only read, which keys are remembered, and the rollback
+ * after a killed MemPalace.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,7 +15,7 @@ import { ToolBook } from "../../../src/broker/child/tools.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 
-test("a tool reads only where it says so itself, or is MemPalace's own from before it said so", () => {
+test("a tool counts as reading only if its annotations say so, or if it is an old MemPalace read tool without annotations", () => {
   const book = new ToolBook();
   const isWrite = (name: unknown): boolean => book.isWrite("tools/call", { name });
   expect(isWrite("mempalace_search")).toBe(true);
@@ -33,7 +36,7 @@ test("a tool reads only where it says so itself, or is MemPalace's own from befo
   );
 });
 
-test("a result and a doubt are remembered, a refusal is not, and the window is bounded", async () => {
+test("results and lost calls are remembered by key, refusals and failures are not, and old keys are dropped", async () => {
   const replays = new Replays<string>();
   const doubt = new PalaceError("ENGINE_CALL_LOST", "gone", "");
   const refusal = new PalaceError("BROKER_SHUTTING_DOWN", "no", "");
@@ -53,7 +56,7 @@ test("a result and a doubt are remembered, a refusal is not, and the window is b
   expect(replays.find("key 900", { name: "a" })).toBeUndefined();
 });
 
-test("what a killed writer left unfinished is rolled back, so that a reader can open the database", async () => {
+test("an unfinished transaction of a killed writer is rolled back, so that a reader can open the database", async () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
   const file = join(folder, "chroma.sqlite3");
   try {

@@ -1,4 +1,7 @@
-/** A door's shares: places of connections, bytes that are held for them, and requests that are started in one turn. */
+/**
+ * Limits of a socket: connections, bytes that are held for them, and requests that start in one turn of the event
+ * loop.
+ */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -11,7 +14,7 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A connection that knows whether it is open. */
+/** Returns a connection that knows whether it is open. */
 function open(): Socket & { isOpen: boolean } {
   const socket = Object.assign(new EventEmitter(), { isOpen: true, destroy: () => {} });
   socket.destroy = () => {
@@ -22,7 +25,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("the oldest connection that has proven nothing makes way for the newest, and an admitted one does not", () => {
+test("the oldest connection without a proof is closed for the newest, an admitted one is not", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -33,7 +36,7 @@ test("the oldest connection that has proven nothing makes way for the newest, an
   expect(admitted.isOpen).toBe(true);
 });
 
-test("a connection has 10 s to prove who it is, and 2 s while many have not", async () => {
+test("a connection has 10 s to prove who it is, or 2 s while many others have not", async () => {
   const places = new Places(SILENT_LOG);
   const alone = open();
   places.arrive(alone);
@@ -46,11 +49,11 @@ test("a connection has 10 s to prove who it is, and 2 s while many have not", as
   await vi.advanceTimersByTimeAsync(1_500);
   expect(many.every(({ isOpen }) => isOpen)).toBe(true);
   await vi.advanceTimersByTimeAsync(1_500);
-  // Those that are left are not many any more.
+  // The remaining connections are few enough for the longer time.
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 
-test("one peer has its share, all peers have the rest but for the owner's places, and a closed connection gives its own back", () => {
+test("one peer has a maximum, all peers have one below which places are kept for the owner, and closing frees a place", () => {
   const places = new Places(SILENT_LOG);
   const join = (key: string, isOwner = false): [Socket, string | undefined] => {
     const socket = open();
@@ -72,12 +75,12 @@ test("one peer has its share, all peers have the rest but for the owner's places
   first.destroy();
   expect(join("a")[1]).toMatch(/^too many connections of 9 peers/);
   expect(join("owner", true)[1]).toBeUndefined();
-  // A connection takes one place, however often it asks.
+  // A connection takes one place, even if it is admitted again.
   const [again] = own[1] as [Socket, undefined];
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("of what is held the longest wait is cut until the rest fits, and neither the newest nor one that went on just now", async () => {
+test("when too many bytes are held, the connection that has waited longest is closed until the rest fits", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });
@@ -88,7 +91,7 @@ test("of what is held the longest wait is cut until the rest fits, and neither t
   await vi.advanceTimersByTimeAsync(600);
   bytes.set(c, 20, true);
   expect([bytes.isOver, cut]).toEqual([false, []]);
-  // It is 1,200 ms since a went on, 600 ms since b did.
+  // By now a has waited 1,200 ms and b 600 ms.
   bytes.set(c, 50, false);
   expect([bytes.isOver, cut]).toEqual([false, ["a"]]);
   bytes.set(c, 90, true);
@@ -100,7 +103,7 @@ test("of what is held the longest wait is cut until the rest fits, and neither t
   expect([bytes.isOver, cut]).toEqual([false, ["a", "b"]]);
 });
 
-test("a wait begins when a connection last went on, and an empty connection is not cut", async () => {
+test("waiting time starts at a connection's last progress, and a connection that holds no bytes is not closed", async () => {
   const cut: unknown[] = [];
   const bytes = new HeldBytes(100, 1_000, (about) => cut.push(about));
   const holder = (name: string): Holder => ({ about: { name }, cut: () => {} });
@@ -114,13 +117,13 @@ test("a wait begins when a connection last went on, and an empty connection is n
   bytes.set(b, 45, false);
   bytes.set(a, 40, true);
   await vi.advanceTimersByTimeAsync(200);
-  // a went on 200 ms ago; b has only become larger since it came 1,100 ms ago.
+  // The last progress of a was 200 ms ago. The last progress of b was 1,100 ms ago: growing is not progress.
   bytes.set(c, 40, true);
   expect(cut).toEqual([{ name: "b", bytes: 45, waitedMs: 1_100 }]);
   expect(bytes.isOver).toBe(false);
 });
 
-test("requests beyond 32 of a turn wait for the next one, and streams take turns", async () => {
+test("requests beyond 32 in a turn wait for the next turn, and streams take turns", async () => {
   const starts = new Starts();
   const started: string[] = [];
   const stream = (name: string, count: number) => {

@@ -1,4 +1,4 @@
-/** A door gives each connection one number: the queue and the journal tell peers apart by it. */
+/** The broker gives each connection a number, by which the queue and the journal tell peers apart. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const socketPath = (): string => join(folder, "s");
 
-/** The number of the connection that the agent keeps. */
+/** Returns the number of the connection that the agent keeps open. */
 async function numberOf(agent: Agent): Promise<number> {
   const [response] = (await once(get({ agent, socketPath: socketPath(), path: "/who" }), "response")) as [
     IncomingMessage,
@@ -47,7 +47,7 @@ async function numberOf(agent: Agent): Promise<number> {
   return Number(await text(response));
 }
 
-test("a connection keeps its number through its requests, another has another, and each closing is reported once", async () => {
+test("a connection keeps its number for all its requests, another gets a new one, and each closing is reported once", async () => {
   const [one, two] = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })];
   const [first, again, other] = [await numberOf(one), await numberOf(one), await numberOf(two)];
   expect([again, other]).toEqual([first, first + 1]);

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Tells how a promise has ended by now. */
+/** Returns the state of a promise: it waits, or its value or error code. */
 function watched(promise: Promise<boolean>): { ended: unknown } {
   const state: { ended: unknown } = { ended: "waits" };
   promise.then(
@@ -31,7 +31,7 @@ function watched(promise: Promise<boolean>): { ended: unknown } {
   return state;
 }
 
-test("our own commit wakes a wait at once, and one before the mark does not", async () => {
+test("a commit of this broker wakes a wait at once, but a commit before the wait's mark does not", async () => {
   using wait = waits.begin(1, 10_000, never);
   waits.wake();
   const state = watched(wait.change(wait.mark()));
@@ -41,11 +41,11 @@ test("our own commit wakes a wait at once, and one before the mark does not", as
   waits.wake();
   await vi.advanceTimersByTimeAsync(0);
   expect(state.ended).toBe(true);
-  // A commit between the mark and the question counts.
+  // A commit after the mark counts, even if it came before the question.
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("another process's commit is seen within 250 ms, also after a look that failed, and nobody looks when nobody waits", async () => {
+test("another process's commit is seen within 250 ms, also after a failed look, and the broker only looks while somebody waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
@@ -61,9 +61,9 @@ test("another process's commit is seen within 250 ms, also after a look that fai
   expect(looks).toBe(before);
 });
 
-test("a wait whose time is over looks once more for events of the last moment, and then ends without one", async () => {
+test("a wait whose time is over looks once more for new events, and then ends without one", async () => {
   using wait = waits.begin(1, 1_000, never);
-  // The first look finds the version, and counts as a change.
+  // The first look reads the version, and counts as a change.
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
   await vi.advanceTimersByTimeAsync(699);
@@ -78,7 +78,7 @@ test("a wait whose time is over looks once more for events of the last moment, a
   expect([await other.change(mark), await other.change(other.mark())]).toEqual([true, false]);
 });
 
-test("a wait ends with its caller, with its peer and with the broker, and afterwards none begins", async () => {
+test("a wait ends with its caller, its peer or the broker, and no wait begins after the broker's end", async () => {
   const controller = new AbortController();
   using a = waits.begin(1, 10_000, controller.signal);
   using b = waits.begin(2, 10_000, never);
@@ -94,7 +94,7 @@ test("a wait ends with its caller, with its peer and with the broker, and afterw
   expect(() => waits.begin(4, 1, never)).toThrow(expect.objectContaining({ code: "BROKER_SHUTTING_DOWN" }));
 });
 
-test("one peer has its share of the waits, and all peers together have a bound", () => {
+test("one peer may have only so many waits, and all peers together too", () => {
   const begin = (peer: number) => waits.begin(peer, 10_000, never);
   const busy = expect.objectContaining({ code: "BROKER_BUSY" }) as Error;
   const own = Array.from({ length: EVENT_WAITS_PEER_MAX }, () => begin(0));

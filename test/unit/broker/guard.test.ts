@@ -1,4 +1,7 @@
-/** The TCP door refuses foreign host names and pages before it looks at a token, and says so in words; after ten failures it gives no reason. */
+/**
+ * The TCP port refuses foreign host names and origins before it looks at a token, and says why. After ten failures it
+ * gives no more reasons.
+ */
 import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +38,7 @@ const ask = (headers: Record<string, string>, remoteAddress = "192.0.2.1") =>
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 test.skipIf(!canTellOwners())(
-  "the owner's own program needs no token at the owner's paths, another user's does",
+  "on the owner's paths the owner's own program needs no token, another user's program does",
   async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -61,7 +64,7 @@ test.skipIf(!canTellOwners())(
 );
 
 test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"])(
-  "a request for the host %j is refused by name, also with a valid token",
+  "a request for the host %j is refused for its host name, also with a valid token",
   (host) => {
     const refused = { ok: false, status: 421, why: "this broker has no such host name" };
     expect(ask({ ...bearer(), host })).toMatchObject(refused);
@@ -69,7 +72,7 @@ test.each(["evil.example", "palace.example.evil.example", "", "localhost:80:80"]
 );
 
 test.each(["https://evil.example", "http://palace.example.evil.example", "null", "file://palace.example"])(
-  "a page of %s is refused as one of another origin, also with a valid token",
+  "a page from %s is refused for its origin, also with a valid token",
   (origin) => {
     const refused = { ok: false, status: 403, why: "pages of another origin may not call a palace" };
     expect(ask({ ...bearer(), host: "palace.example:7780", origin })).toMatchObject(refused);
@@ -83,12 +86,12 @@ test.each([
   "host.docker.internal:1",
   "192.168.1.2",
   "[::1]:7780",
-])("a request for %s with a valid token is admitted, from its own page too", (host) => {
+])("a request for %s with a valid token is admitted, also from its own page", (host) => {
   expect(ask({ ...bearer(), host })).toMatchObject({ ok: true, token: { name: "box" } });
   expect(ask({ ...bearer(), host, origin: `http://${host}` })).toMatchObject({ ok: true });
 });
 
-test("ten failures of one address in a minute get their reason, the next ones the time to wait, and a valid token is admitted", () => {
+test("ten failures of an address in a minute get a reason, the next ones a time to wait; a valid token is still admitted", () => {
   const host = "palace.example";
   const wanted = { status: 401, why: "a token is needed", headers: { "www-authenticate": "Bearer, Palace" } };
   for (let failure = 1; failure <= 10; failure++) expect(ask({ host })).toMatchObject(wanted);
@@ -99,7 +102,7 @@ test("ten failures of one address in a minute get their reason, the next ones th
   expect(ask({ host, ...bearer() })).toMatchObject({ ok: true });
   const wrong = { status: 401, why: "that token is wrong, revoked or expired" };
   expect(ask({ host, authorization: "Bearer nonsense" }, "192.0.2.3")).toMatchObject(wrong);
-  // The window began with the first of them.
+  // The minute began with the first failure.
   now += 59_001;
   expect(ask({ host })).toMatchObject(wanted);
 });
@@ -131,7 +134,7 @@ test("a proof is admitted once, with the nonce of its own connection and the rig
   expect(prove(token, nonce)).toMatchObject({ ok: false, status: 401 });
 });
 
-test("a request without a readable proof is refused, also after a nonce was given", () => {
+test("a request without a readable proof is refused, also after the connection got a nonce", () => {
   const request = { headers: {}, socket: { remoteAddress: "192.0.2.1" } } as unknown as IncomingMessage;
   for (const authorization of ["Palace nonsense", undefined]) {
     guard.challenge(request);
@@ -140,7 +143,7 @@ test("a request without a readable proof is refused, also after a nonce was give
   }
 });
 
-test("an address that other machines can reach needs a token, the loopback does not", () => {
+test("listening on an address that other machines can reach needs a token, the loopback does not", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
   for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();

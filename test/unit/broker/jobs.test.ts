@@ -1,10 +1,10 @@
-/** Long work that does not answer: who asks for the list of jobs, and the broker's end, wait for it for a while only. */
+/** Long jobs that do not answer: the list of jobs and the broker's end wait for them only for a limited time. */
 import { expect, test } from "vitest";
 import { Jobs } from "../../../src/broker/palace/jobs.ts";
 import { readJobRequest } from "../../../src/broker/palace/maintenance.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 
-test("a job whose thread is deaf holds up neither the list of jobs nor the broker's end", async () => {
+test("a job whose thread does not answer delays neither the list of jobs nor the broker's end for ever", async () => {
   const jobs = new Jobs(SILENT_LOG);
   let isCancelled = false;
   const never = new Promise<never>(() => {});
@@ -18,7 +18,7 @@ test("a job whose thread is deaf holds up neither the list of jobs nor the broke
   expect(isCancelled).toBe(true);
 });
 
-test("a job that ends in time is waited for", async () => {
+test("the broker's end waits for a job that ends in time", async () => {
   const jobs = new Jobs(SILENT_LOG);
   const { promise, resolve } = Promise.withResolvers<Record<string, never>>();
   jobs.start("repair", {}, () => ({

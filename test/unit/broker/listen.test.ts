@@ -1,4 +1,4 @@
-/** The address behind `tcp://docker:PORT`, from the kernel's own tables. */
+/** Finds the address for `tcp://docker:PORT` in the kernel's own tables. */
 import { expect, test } from "vitest";
 import { bridgeAddress } from "../../../src/broker/door/listen.ts";
 
@@ -22,11 +22,11 @@ const TRIE = `Main:
         /32 host LOCAL
 `;
 
-test("the bridge's own address, also while no container is attached", () => {
+test("the address is the bridge's own, also while no container is attached", () => {
   expect(bridgeAddress(ROUTES, TRIE)).toBe("172.17.0.1");
 });
 
-test("none without a bridge or without an address in its network", () => {
+test("without a bridge, or without its address in the tables, the address is undefined", () => {
   expect(bridgeAddress(ROUTES.replace("docker0", "br-x"), TRIE)).toBeUndefined();
   expect(bridgeAddress(ROUTES, TRIE.replace("172.17.0.1\n", "10.0.0.1\n"))).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** The broker gives memory back when heavy work is over, and never beside that work. */
+/** The broker returns memory to the system after heavy work, and never during it. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startMemoryRelease } from "../../../src/broker/palace/memory.ts";
 import { createLog } from "../../../src/base/log.ts";
@@ -37,7 +37,7 @@ async function pass(ms: number, part: number): Promise<void> {
   }
 }
 
-test("memory is given back once after heavy work, and again after the next", async () => {
+test("memory is returned once after heavy work, and again after the next", async () => {
   await pass(MINUTE_MS, 1);
   expect(releases).toBe(0);
   await pass(10 * MINUTE_MS, 0.001);
@@ -48,7 +48,7 @@ test("memory is given back once after heavy work, and again after the next", asy
   expect(releases).toBe(2);
 });
 
-test("an agent's usual work gives nothing back: the next search finds its pages in memory", async () => {
+test("after an agent's usual work no memory is returned, so that the next search finds its pages in memory", async () => {
   for (let turn = 0; turn < 8; turn++) {
     await pass(STEP_MS, 1);
     await pass(MINUTE_MS, 0.001);
@@ -56,7 +56,7 @@ test("an agent's usual work gives nothing back: the next search finds its pages 
   expect(releases).toBe(0);
 });
 
-test("memory that has grown by 96 MiB is given back after little work, once, and not beside that work", async () => {
+test("memory that has grown by 96 MiB is returned once after light work, and not during work", async () => {
   await pass(MINUTE_MS, 0.001);
   residentBytes = 195 * MIB;
   await pass(MINUTE_MS, 0.001);
@@ -64,7 +64,7 @@ test("memory that has grown by 96 MiB is given back after little work, once, and
   residentBytes = 196 * MIB;
   await pass(STEP_MS * 4, 1);
   expect(releases).toBe(0);
-  // The memory stays in use, so the release frees nothing.
+  // The memory stays in use, so the release frees no bytes.
   await pass(MINUTE_MS, 0.001);
   expect(releases).toBe(1);
   residentBytes = 292 * MIB;
@@ -72,7 +72,7 @@ test("memory that has grown by 96 MiB is given back after little work, once, and
   expect(releases).toBe(2);
 });
 
-test("an ended palace gives nothing back", async () => {
+test("an ended palace returns no memory", async () => {
   await pass(MINUTE_MS, 1);
   end();
   await pass(MINUTE_MS, 0);

@@ -1,4 +1,4 @@
-/** One request of a peer: whom it names, and what is remembered of it after its answer. */
+/** The state that a connection keeps: its client's name, but no answered requests. */
 import { queryObjects } from "node:v8";
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
@@ -15,7 +15,7 @@ const unnamed = (): Peer => ({
   ...{ id: 1, agent: UNNAMED_AGENT, door: "unix", role: "admin", uid: 0, pid: 1, tools: "full" },
 });
 
-test("a request of MCP 2026-07-28 names its connection after the client in its envelope", async () => {
+test("a request of MCP 2026-07-28 names its connection after the client in its _meta", async () => {
   const peer = unnamed();
   const envelope = {
     [VERSION_META]: MODERN_MCP_VERSION,
@@ -26,7 +26,7 @@ test("a request of MCP 2026-07-28 names its connection after the client in its e
   expect(peer.agent).toBe("codex");
 });
 
-test("a connection remembers none of the requests that it has answered", async () => {
+test("a connection keeps no request that it has answered in memory", async () => {
   const peer = unnamed();
   const ping = (id: number): Promise<unknown> => dispatch(peer, { jsonrpc: "2.0", id, method: "ping" }, 10);
   await ping(0);

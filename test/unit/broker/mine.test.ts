@@ -1,4 +1,7 @@
-/** The tool `mine` around a miner: its arguments, who may have what mined, and a mine that outlasts the call. Real processes. */
+/**
+ * The tool `mine` around a miner in a real process: its arguments, who may mine which folder, and mining that takes
+ * longer than the call.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +30,7 @@ const ELSEWHERE: Peer = { ...HERE, door: "gate", role: "agent" };
 const never = new AbortController().signal;
 const quiet = (): void => {};
 
-/** A miner that is this script. */
+/** Returns jobs whose miner is this script. */
 function jobsOf(script: string, waitMs = 30_000, roots: string[] = []): MineJobs {
   const miner = { command: process.execPath, args: ["-e", script, "--"], env: {} };
   return new MineJobs({ miner, places: { userHome: root, roots }, waitMs, log: SILENT_LOG });
@@ -36,7 +39,7 @@ const DOCUMENT = `console.log(JSON.stringify({ wing: "w", files: 2, filed: 1, un
 const step = (done: number): string =>
   `console.error(JSON.stringify({ done: ${done}, total: 3, name: "f${done}", drawers: 2 }))`;
 
-test("arguments that do not fit are answered in upstream's words", () => {
+test("wrong arguments are answered in upstream's words", () => {
   const error = (values: Record<string, unknown>): unknown => (readRequest(values) as { error?: string }).error;
   expect(error({ source: "/x", mode: "all" })).toBe("invalid mode 'all'; expected one of: projects, convos, extract");
   expect(error({ source: "/x", include_ignored: [" "] })).toMatch(/^include_ignored must be an array/);
@@ -44,7 +47,7 @@ test("arguments that do not fit are answered in upstream's words", () => {
   expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
   for (const words of [{ agent: "a\0b" }, { wing: "a\0b" }, { include_ignored: ["a\0b"] }])
     expect(error({ source: "/x", ...words })).toMatch(/must not contain a null character$/);
-  // The system starts no process with longer words.
+  // The system cannot start a process with longer arguments.
   for (const words of [
     { agent: "x".repeat(70_000) },
     { include_ignored: Array.from({ length: 700 }, () => "x".repeat(100)) },
@@ -54,7 +57,7 @@ test("arguments that do not fit are answered in upstream's words", () => {
     );
 });
 
-test("no argument becomes an option of the miner", () => {
+test("no argument of the tool becomes an option of the miner", () => {
   const request = readRequest({
     source: "--db",
     wing: "--force",
@@ -67,7 +70,7 @@ test("no argument becomes an option of the miner", () => {
   expect(line).toContain("--include-ignored=--json");
 });
 
-test("an agent of another machine has mined what is opened to it, and nothing by a link out of it", async () => {
+test("an agent on another machine may mine only opened folders, and no link that leads out of them", async () => {
   const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
   const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
     const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
@@ -88,7 +91,7 @@ test("an agent of another machine has mined what is opened to it, and nothing by
   expect(await ask("~/open/project", HERE)).toBe(true);
 });
 
-test("a long mine is answered with how far it is, and the same call again has its result, once", async () => {
+test("a long mine is answered with its progress, and repeating the call returns its result once", async () => {
   const go = join(root, "go");
   const script = `${step(1)}; const t = setInterval(() => {
     if (require("fs").existsSync(${JSON.stringify(go)})) { clearInterval(t); ${step(2)}; ${DOCUMENT}; } }, 20)`;
@@ -100,13 +103,13 @@ test("a long mine is answered with how far it is, and the same call again has it
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
-  // Nobody's result is left over for the next one.
+  // The result was taken: the next call starts a new mine.
   rmSync(go);
   expect(await call("open")).toMatchObject({ status: "running" });
   await jobs.close();
 });
 
-test("a mine ends with the call that is taken back, and with the broker", async () => {
+test("a mine ends when its call is cancelled, and when the broker ends", async () => {
   const jobs = jobsOf(`${step(1)}; process.on("SIGTERM", () => process.exit(130)); setInterval(() => {}, 1000)`);
   const controller = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -121,7 +124,7 @@ test("a mine ends with the call that is taken back, and with the broker", async 
   expect(await again).toMatchObject({ success: false, error_class: "Interrupted" });
 });
 
-test("a miner that dies or says nonsense is a failure, with what it said", async () => {
+test("a miner that dies or prints an error is a failure, with the error's text", async () => {
   const one = jobsOf(`console.error("no such thing"); process.exit(3)`);
   expect(await one.mine({ source: root }, HERE, never, quiet)).toMatchObject({
     success: false,
@@ -138,7 +141,7 @@ test("a miner that dies or says nonsense is a failure, with what it said", async
   });
 });
 
-test("a name that is too long for a path is looked up by nobody's call", () => {
+test("a path that is too long is refused without being resolved, in linear time", () => {
   const took = (times: number, peer: Peer): number => {
     const source = `${root}/${"a/a/../".repeat(times)}`;
     const request = readRequest({ source }) as MineRequest;
@@ -148,13 +151,13 @@ test("a name that is too long for a path is looked up by nobody's call", () => {
   };
   for (const peer of [HERE, ELSEWHERE]) {
     took(10_000, peer);
-    // Ten times the name: at most ten times the work, not a hundred times. The allowance is for a busy machine.
+    // Ten times the path takes at most ten times the work, not a hundred times. The allowance is for a busy machine.
     expect(took(100_000, peer) / Math.max(took(10_000, peer), 2)).toBeLessThan(40);
     expect(isOpened(`${root}/${"a/a/../".repeat(1_000)}`, [root])).toBe(false);
   }
 });
 
-test("a peer elsewhere sees the opened files, but neither closed ones nor those behind a link that leads out", () => {
+test("a peer elsewhere sees opened files, but neither closed ones nor those behind a link that leads out", () => {
   const files = openSourceFiles(join(root, "staging"));
   writeFileSync(join(root, "closed/secret.txt"), "x");
   const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
@@ -165,7 +168,7 @@ test("a peer elsewhere sees the opened files, but neither closed ones nor those 
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
 
-test("a peer elsewhere learns nothing of a closed folder by any other question either", () => {
+test("a peer elsewhere gets no other information about a closed folder either", () => {
   for (const folder of ["open", "closed"]) {
     mkdirSync(join(root, folder, "project"), { recursive: true });
     writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");

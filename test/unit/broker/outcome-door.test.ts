@@ -1,4 +1,4 @@
-/** The door at Roampal's port stays shut while another server has the port, and says whose it is. */
+/** Roampal's port stays closed while another server listens there, and the report says which server it is. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { SILENT_LOG } from "../../../src/base/log.ts";
 let server: Server;
 afterEach(() => void server.close());
 
-/** Returns what the door says of a server at its port that answers so. */
+/** Returns what is reported if a server at the port answers like this. */
 async function reported(status: number, headers: Record<string, string>, body: unknown): Promise<unknown> {
   server = createServer((_request, response) => response.writeHead(status, headers).end(JSON.stringify(body)));
   await once(server.listen(0, OUTCOME_HOST), "listening");
@@ -39,7 +39,7 @@ test.each([
   ],
   ["any other server's", 404, {}, [], "an HTTP server that is not us (GET /api/health: 404)"],
 ] as [string, number, Record<string, string>, unknown, string][])(
-  "a port that is %s is reported as that",
+  "a port that is %s is reported as taken by that server",
   async (_whose, status, headers, body, why) => {
     expect(await reported(status, headers, body)).toMatchObject({ state: "shut", why });
   },

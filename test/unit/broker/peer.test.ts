@@ -1,20 +1,20 @@
-/** A peer's name, tools and revision of MCP. */
+/** The name, tools and MCP revision of a peer. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/spec.ts";
 import { MCP_VERSIONS } from "../../../src/protocol/version.ts";
 
-test("each profile of tools is taken as it is named, and any other one is the full profile", () => {
+test("a known profile of tools is used, and an unknown one is the full profile", () => {
   for (const profile of TOOL_PROFILES) expect(toolProfile(profile)).toBe(profile);
   for (const other of ["all", "", undefined, 7]) expect(toolProfile(other)).toBe("full");
 });
 
-test("a revision of MCP that is not known is none", () => {
+test("an unknown revision of MCP is undefined", () => {
   for (const version of MCP_VERSIONS) expect(mcpRevision(version)).toBe(version);
   expect(mcpRevision("2020-01-01")).toBeUndefined();
 });
 
-test("a connection without a name gets its client's, behind its token's; one with a name keeps it", () => {
+test("a connection without a name gets its client's name after its token's, and one with a name keeps it", () => {
   const named = (agent: string, client: unknown): string => {
     const peer = { agent } as Peer;
     nameAfter(peer, client);

@@ -1,4 +1,4 @@
-/** Requests that wait for MemPalace's own server: one at a time, whose turn it is, and what happens when the server dies. */
+/** Requests that wait for MemPalace's own server: they run one at a time in fair turns, also when the server dies. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Call, RequestQueue } from "../../../src/broker/child/request-queue.ts";
 import type { Supervisor } from "../../../src/broker/child/supervisor.ts";
@@ -6,7 +6,7 @@ import { PalaceError } from "../../../src/base/errors.ts";
 
 type Running = PromiseWithResolvers<unknown> & { method: string };
 
-/** The requests that a server has begun, in order. */
+/** The requests that have reached the server, in order. */
 let begun: Running[];
 let cancels: number;
 let supervisor: {
@@ -57,7 +57,7 @@ test("one request runs at a time, and peers take turns", async () => {
   expect(queue.answeredWrites).toBe(1);
 });
 
-test("a read whose server died runs once more, before all others; a write does not, nor does a read twice", async () => {
+test("a read whose server died is repeated once, before all others; a write is not repeated", async () => {
   const [read, next] = [submit("read"), submit("next")];
   begun[0]?.reject(lost);
   await pass();
@@ -73,14 +73,14 @@ test("a read whose server died runs once more, before all others; a write does n
   expect(methods()).toEqual(["read", "read", "next", "write"]);
 });
 
-test("a request that takes too long has its server replaced", async () => {
+test("a request that takes too long makes the supervisor replace the server", async () => {
   const slow = submit("slow");
   begun[0]?.reject(new PalaceError("ENGINE_TIMEOUT", "too long", ""));
   expect(await slow).toBe("ENGINE_TIMEOUT");
   expect(supervisor.replace).toHaveBeenCalledOnce();
 });
 
-test("without a server a request wakes it and waits half a minute; a server that failed refuses at once", async () => {
+test("without a server a request wakes it and waits half a minute; after the server has failed, a request is refused at once", async () => {
   const { session } = supervisor;
   supervisor.session = undefined;
   supervisor.lastError = new PalaceError("ENGINE_UNAVAILABLE", "no python", "");
@@ -100,7 +100,7 @@ test("without a server a request wakes it and waits half a minute; a server that
   expect(() => queue.submit(call("never"), 1)).toThrow("gone");
 });
 
-test("a call is taken back by its peer's id, a peer that leaves takes back its own, and a running write is not cancelled", async () => {
+test("a call is cancelled by its peer's id, and all calls of a peer that leaves; a running write is not cancelled", async () => {
   const running = submit("running", { isWrite: true });
   const [mine, other] = [submit("mine"), submit("mine", { peerId: 2 })];
   queue.cancel(1, "mine");
@@ -116,7 +116,7 @@ test("a call is taken back by its peer's id, a peer that leaves takes back its o
   expect(await other).toBe("read");
 });
 
-test("a queue that drains sends back what has not begun and waits for what has", async () => {
+test("a draining queue refuses waiting requests and waits for the running one", async () => {
   const [running, waiting] = [submit("running"), submit("waiting")];
   let isOver = false;
   const drained = queue.drain().then(() => (isOver = true));

@@ -1,4 +1,4 @@
-/** Whose the other end of a connection is, by the kernel's table (proc(5)). */
+/** Finds the user at the other end of a connection in the kernel's table (proc(5)). */
 import { expect, test } from "vitest";
 import { type Connection, ownerIn } from "../../../src/broker/door/socket-owner.ts";
 
@@ -11,7 +11,7 @@ const pair = (clientPort: number): Connection => ({
   server: { address: "127.0.0.1", port: 27_182 },
 });
 
-test("the client's end of an established connection tells, and no other row", () => {
+test("only the row of the client's end of an established connection counts", () => {
   const table =
     HEAD +
     row("0100007F:6A2E", "00000000:0000", "0A", 7) +
@@ -19,12 +19,12 @@ test("the client's end of an established connection tells, and no other row", ()
     row("0100007F:C351", "0100007F:6A2E", "06", 0) +
     row("0100007F:C350", "0100007F:6A2E", "01", 1000);
   expect(ownerIn(table, pair(50_000), true)).toBe(1000);
-  // Its process has closed it: the row is nobody's, and says root.
+  // Its process has closed the connection: the row no longer has an owner, and says root.
   expect(ownerIn(table, pair(50_001), true)).toBeUndefined();
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });
 
-test("an IPv6 socket with an IPv4 address, and the other order of bytes, are read as well", () => {
+test("an IPv6 socket with an IPv4 address, and the other byte order, are read too", () => {
   const client = "0000000000000000FFFF00000100007F:C350";
   const server = "0000000000000000FFFF00000100007F:6A2E";
   expect(ownerIn(HEAD + row(client, server, "01", 1000), pair(50_000), true)).toBe(1000);
@@ -33,7 +33,7 @@ test("an IPv6 socket with an IPv4 address, and the other order of bytes, are rea
   expect(ownerIn(HEAD + big, pair(50_000), true)).toBeUndefined();
 });
 
-test("an address that is none finds nobody", () => {
+test("an invalid address finds no owner", () => {
   const nobody = { client: { address: "", port: 0 }, server: { address: "127.0.0.1", port: 27_182 } };
   expect(ownerIn(HEAD + row(":0000", "0100007F:6A2E", "01", 0), nobody, true)).toBeUndefined();
   expect(ownerIn("", pair(50_000), true)).toBeUndefined();

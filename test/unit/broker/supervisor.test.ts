@@ -1,4 +1,4 @@
-/** A child with its supervisor: the tools that it lists, and another child in its place when it ends. */
+/** A child with its supervisor: the broker knows its tools, and replaces it when it ends. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,12 +41,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the tools of a child are those that it lists", () => {
+test("the tools of a child are read from its list of tools", () => {
   expect(supervisor.introduction?.tools.map(({ name }) => name)).toContain("add");
   expect(tools.has("add")).toBe(true);
 });
 
-test("a child that ends by itself is replaced by another one", async () => {
+test("a child that ends by itself is replaced by a new one", async () => {
   process.kill(supervisor.pid ?? 0, "SIGKILL");
   await vi.waitFor(() => expect(supervisor.report()).toMatchObject({ state: "ready", generation: 2 }), PATIENCE);
 });

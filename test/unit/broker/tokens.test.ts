@@ -1,4 +1,4 @@
-/** Tokens and their proof, without a network: what opens, what does not, and when. */
+/** Tokens and their proof, without a network: which are valid, and when. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a token is valid until its moment has come, and gone when it is revoked", () => {
+test("a token is valid until it expires or is revoked", () => {
   let now = 1_000;
   const broken = vi.fn();
   const book = new TokenBook(file, broken, () => now);
@@ -40,7 +40,7 @@ test("a token is valid until its moment has come, and gone when it is revoked", 
   expect(broken).not.toHaveBeenCalled();
 });
 
-test("a file that is no token file lets nobody in and is left as it is", () => {
+test("a damaged token file lets nobody in and is left as it is", () => {
   const book = new TokenBook(file, () => {});
   const { record } = addToken(file, { name: "a", role: "agent" });
   expect(book.find(record.id)).toBeDefined();
@@ -51,7 +51,7 @@ test("a file that is no token file lets nobody in and is left as it is", () => {
 });
 
 test.each([{ role: "owner" }, { storedKey: "" }, { name: 1 }, { expiresAtMs: "never" }])(
-  "a token with the field %j makes the file one that lets nobody in",
+  "a token with the field %j makes the whole file invalid",
   (field) => {
     const { record } = addToken(file, { name: "a", role: "agent" });
     writeFileSync(file, JSON.stringify({ schema: 1, tokens: [{ ...record, ...field }] }));
@@ -60,17 +60,17 @@ test.each([{ role: "owner" }, { storedKey: "" }, { name: 1 }, { expiresAtMs: "ne
   },
 );
 
-test.each(["", "a b", "../x", "x".repeat(64), "-a"])("%j is no name", (name) => {
+test.each(["", "a b", "../x", "x".repeat(64), "-a"])("%j is not accepted as a name", (name) => {
   expect(() => addToken(file, { name, role: "agent" })).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }));
 });
 
-test("a name is given once", () => {
+test("a second token with the same name is refused", () => {
   addToken(file, { name: "a", role: "agent" });
   expect(() => addToken(file, { name: "a", role: "reader" })).toThrow(/already/);
   expect(readTokens(file).map(({ role }) => role)).toEqual(["agent"]);
 });
 
-test("a proof fits its token, its path and its two nonces, and nothing else", () => {
+test("a proof is valid only for its token, its path and its two nonces", () => {
   const { id, token } = makeToken();
   const keys = keysOf(token);
   const context = { path: "/mcp", id, clientNonce: makeNonce(), serverNonce: makeNonce() };
@@ -89,7 +89,7 @@ test("a proof fits its token, its path and its two nonces, and nothing else", ()
   expect(serverProof(keys, context)).not.toBe(serverProof(keys, { ...context, serverNonce: makeNonce() }));
 });
 
-test("a token is told from every other text", () => {
+test("a text that is not exactly a token has no id and is not accepted", () => {
   const { id, token } = makeToken();
   expect(tokenId(token)).toBe(id);
   expect(isToken(keysOf(token), token)).toBe(true);

@@ -1,4 +1,7 @@
-/** Where MemPalace's lock lies, when it is taken, and that nothing is left lying where MemPalace never was. */
+/**
+ * MemPalace's lock: which file it is and when the broker takes it. Where MemPalace was never used, the broker makes no
+ * file.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +28,7 @@ function keep(palaceDir: string, onChange = (): void => {}): UpstreamLock {
   return lock;
 }
 
-it("is the file upstream names after the palace's path", () => {
+it("is the file that upstream names after the palace's path", () => {
   mkdirSync(join(home, ".mempalace"));
   // Source: palace.md, appendix of test vectors.
   expect(keep("/data/palace").status()).toEqual({
@@ -34,7 +37,7 @@ it("is the file upstream names after the palace's path", () => {
   });
 });
 
-it("is one lock by whatever links a palace is reached, also before the folder exists", () => {
+it("is one file even if a palace is reached by a link, also before its folder exists", () => {
   mkdirSync(join(home, ".mempalace"));
   symlinkSync(join(home, "real"), join(home, "link"));
   const byLink = keep(join(home, "link/palace")).status().detail;
@@ -45,7 +48,7 @@ it("is one lock by whatever links a palace is reached, also before the folder ex
   expect(byLink).toMatch(/mine_palace_[0-9a-f]{16}\.lock$/);
 });
 
-it("leaves byte 0 alone and writes who holds it from byte 1, in the form upstream quotes", () => {
+it("keeps byte 0 and writes its holder from byte 1, in the form that upstream quotes", () => {
   mkdirSync(locksDir, { recursive: true });
   const file = join(locksDir, "mine_palace_9a994364b7c26031.lock");
   writeFileSync(
@@ -57,7 +60,7 @@ it("leaves byte 0 alone and writes who holds it from byte 1, in the form upstrea
   expect(lock.formerHolder()).toMatch(/^PID 77 \(\/usr\/bin\/mempalace mine/);
 });
 
-it("makes nothing in a HOME where MemPalace never was, until there is a palace it could open", async () => {
+it("makes no file in a HOME without MemPalace until there is a palace that MemPalace could open", async () => {
   const palaceDir = join(home, "elsewhere/palace");
   mkdirSync(palaceDir, { recursive: true });
   const lock = keep(palaceDir);
@@ -68,7 +71,7 @@ it("makes nothing in a HOME where MemPalace never was, until there is a palace i
   await expect.poll(() => lock.status().state, { timeout: 10_000 }).toBe("held");
 });
 
-it("is taken when it becomes free, and says so", async () => {
+it("is taken when it becomes free, and reports both states", async () => {
   mkdirSync(join(home, ".mempalace"));
   const first = keep("/data/palace");
   let changes = 0;
@@ -79,7 +82,7 @@ it("is taken when it becomes free, and says so", async () => {
   expect(changes).toBe(2);
 });
 
-it("is taken again when the file is removed under it: a lock on no file keeps nobody out", async () => {
+it("is taken again after its file was removed, because a lock on a removed file keeps nobody out", async () => {
   mkdirSync(join(home, ".mempalace"));
   const lock = keep("/data/palace");
   const file = lock.status().detail;
@@ -88,7 +91,7 @@ it("is taken again when the file is removed under it: a lock on no file keeps no
   expect(keep("/data/palace").status().state).toBe("waiting");
 });
 
-it("does without where no lock can be made", () => {
+it("is left out if its folder cannot be made", () => {
   writeFileSync(join(home, ".mempalace"), "a file where the folder should be");
   const lock = keep("/data/palace");
   const detail = `no MemPalace can write from here, because ${locksDir} cannot be made`;

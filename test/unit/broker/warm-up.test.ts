@@ -1,4 +1,6 @@
-/** A broker that has just begun searches for itself, and only while it has nothing else to do. */
+/**
+ * After its start a broker runs some searches itself, while it has no other work, so that the first real one is fast.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startWarmUp, type WarmUpOptions } from "../../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../../src/base/log.ts";
@@ -28,7 +30,7 @@ const start = (options: Partial<WarmUpOptions> = {}): void => {
   });
 };
 
-test("it asks some dozens of times for words that the palace has, and then no more", async () => {
+test("it searches some dozens of times for words of the palace, and then stops", async () => {
   start();
   expect(asked).toEqual([]);
   await vi.advanceTimersByTimeAsync(LONG_MS);
@@ -39,14 +41,14 @@ test("it asks some dozens of times for words that the palace has, and then no mo
   expect(asked.length).toBeLessThan(100);
 });
 
-test("each of many texts is asked for once, by words of its second half: texts often begin alike", async () => {
+test("each of many texts is searched once, by words of its second half, because texts often begin alike", async () => {
   const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
   start({ texts: () => texts });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked.toSorted()).toEqual(texts.map((_, at) => `w${at} `.repeat(9).trim()).toSorted());
 });
 
-test("it waits for a broker that has work, and not for ever", async () => {
+test("it waits while the broker is busy, and gives up after some minutes", async () => {
   let isBusy = true;
   start({ isBusy: () => isBusy });
   await vi.advanceTimersByTimeAsync(10_000);
@@ -75,7 +77,7 @@ test("an empty palace is not searched, and a search that fails is the last one",
   expect(failures).toBe(1);
 });
 
-test("once ended it asks nothing more", async () => {
+test("after its end it searches no more", async () => {
   start();
   await vi.advanceTimersByTimeAsync(2_000);
   const before = asked.length;
