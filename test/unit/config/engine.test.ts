@@ -1,11 +1,11 @@
-/** MEMPALACE_ENGINE: what it takes, and what is refused with the form that works. */
+/** MEMPALACE_ENGINE: the values it accepts, and the refused ones with the form that works. */
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/config.ts";
 
 const parse = (text: string, more: Record<string, string> = {}) =>
   loadConfig({ HOME: "/home/u", MEMPALACE_ENGINE: text, ...more }).engine;
 
-test("builtin, words with blanks between them, and a JSON array are understood", () => {
+test("builtin, words separated by blanks, and a JSON array are accepted", () => {
   expect(loadConfig({ HOME: "/home/u" }).engine).toBeUndefined();
   expect(parse("builtin")).toEqual({ kind: "builtin" });
   expect(parse("command: mempalace-mcp  --palace /x ")).toMatchObject({
@@ -24,7 +24,7 @@ test("builtin, words with blanks between them, and a JSON array are understood",
   });
 });
 
-test("the child's environment is ours without the setting, with the palace where only an argument named it", () => {
+test("the child gets our environment without the setting, plus the palace if only an argument named it", () => {
   const config = loadConfig({ HOME: "/home/u", MEMPALACE_ENGINE: "command:x", OTHER: "1" }, { palace: "/p" });
   expect(config.engine).toMatchObject({ env: { HOME: "/home/u", OTHER: "1", MEMPALACE_PALACE_PATH: "/p" } });
   expect((config.engine as { env: object }).env).not.toHaveProperty("MEMPALACE_ENGINE");

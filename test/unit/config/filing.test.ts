@@ -1,4 +1,4 @@
-/** Settings of how things are filed: the environment before the file, what cannot be used counts as not said and is told. */
+/** Settings for filing: the environment wins over the file. An invalid value counts as missing and is reported. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,17 +24,17 @@ const USUAL: FilingSettings = {
   ...{ languages: ["en"], ignored: [] },
 };
 
-test("without a file and with an empty one nothing is said, and one that is no settings is told of", () => {
+test("without a file, or with an empty object in it, the defaults are used; any other content is reported", () => {
   expect(loadConfig({ HOME: join(home, "nobody") }).filing()).toEqual(USUAL);
   expect(filing({})).toEqual(USUAL);
   for (const content of ["", "{", "[]", "null", '"x"'])
     expect(filing(content)).toEqual({ ...USUAL, ignored: [expect.stringMatching(/^config.json is not used: /)] });
 });
 
-test("a mark before the text is read over", () =>
+test("a byte order mark is skipped", () =>
   expect(filing('\uFEFF{"chunk_size": 400}').cut).toEqual({ size: 400, overlap: 100, sizeMin: 50 }));
 
-test("the file is read each time: a mine has the settings of now", () => {
+test("the file is read again for each mine", () => {
   const config = loadConfig({ HOME: home });
   expect(config.filing().cut.size).toBe(800);
   filing({ chunk_size: 500 });
@@ -49,20 +49,20 @@ test.each([
   ["a usual minimum where it fits", { chunk_size: 60, min_chunk_size: 61 }, [60, 30, 50], 1],
   ["a minimum of the size where it does not", { chunk_size: 40 }, [40, 20, 40], 0],
   ["no more than there is", { chunk_size: 1e9, chunk_overlap: 1e9 }, [100_000, 100, 50], 2],
-])("sizes are taken: %s", (_, content, [size, overlap, sizeMin], told) => {
+])("sizes are used: %s", (_, content, [size, overlap, sizeMin], told) => {
   const { cut, ignored } = filing(content);
   expect(cut).toEqual({ size, overlap, sizeMin });
   expect(ignored).toHaveLength(told);
 });
 
-test("a transcript has a minimum of its own, until somebody says one that can be used", () => {
+test("a transcript has its own minimum until a valid one is set", () => {
   for (const given of [undefined, null, true, "x", -1, 801])
     expect(filing({ min_chunk_size: given }).transcriptMin).toBe(undefined);
   expect(filing({ min_chunk_size: "0" }).transcriptMin).toBe(0);
   expect(filing({ min_chunk_size: 5, chunk_size: 4 }).transcriptMin).toBe(undefined);
 });
 
-test("keywords of halls are taken in their order; what is no word is left out, and told", () => {
+test("keywords of halls keep their order; a keyword that is not a usable word is dropped and reported", () => {
   expect(filing({ hall_keywords: { b: ["x", "Y"], a: [], c: "yz" } })).toMatchObject({
     halls: [
       ["b", ["x", "Y"]],
@@ -85,7 +85,7 @@ test("keywords of halls are taken in their order; what is no word is left out, a
   expect(many.halls?.map(([, words]) => words.length)).toEqual([2_000, 0]);
 });
 
-test("least counts come from the environment, else from the file, and are at least one", () => {
+test("minimum counts come from the environment, else from the file, and are at least one", () => {
   const names = { MEMPALACE_KG_HALLWAY_MIN_COUNT: "5", MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: "6" };
   const file = { hallway_min_count: 3, topic_tunnel_min_count: "4" };
   expect(filing(file)).toMatchObject({ hallwayMin: 3, topicsMin: 4, ignored: [] });
@@ -106,7 +106,7 @@ test("least counts come from the environment, else from the file, and are at lea
   });
 });
 
-test("languages come from the environment, under either name, else from the file, else it is English", () => {
+test("languages come from the environment under either name, else from the file, else they are English", () => {
   expect(filing({ entity_languages: ["de", "en"] }).languages).toEqual(["de", "en"]);
   expect(filing({ entity_languages: "de" }).languages).toEqual(["en"]);
   expect(filing({ entity_languages: [] }).languages).toEqual(["en"]);

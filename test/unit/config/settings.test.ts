@@ -1,4 +1,4 @@
-/** The settings file: the environment wins over it, a value that cannot be used is a fault that names file and key. */
+/** The settings file: the environment wins over it, and an invalid value is a fault that names file and key. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function load(content: unknown, env: Env = {}): Config {
   return loadConfig({ HOME: home, ...env });
 }
 
-test("a secret of the environment goes to an address of the environment only", () => {
+test("a secret from the environment is sent only to an address from the environment", () => {
   const env = { HOME: home, MEMPALACE_JUDGE_KEY: "sk-mine", MEMPALACE_CHROMA_TOKEN: "chroma-secret" };
   const foreign = {
     "judge-url": "http://evil.example/v1",
@@ -40,7 +40,7 @@ test("a secret of the environment goes to an address of the environment only", (
   expect(readHarness(harnessEnv(named)).judge).toMatchObject({ url: "http://mine/v1", key: "sk-mine" });
 });
 
-test("comments, trailing commas, a byte order mark and values as text are read", () => {
+test("comments, trailing commas, a byte order mark and values written as text are accepted", () => {
   const config = load(`\uFEFF// mine
   {
     "model-dir": "~/m,} //x", /* "offline": true, */
@@ -79,7 +79,7 @@ test.each([
   ["offline", 7],
   ["chroma-url", "http://me:secret@host"],
   ["mine-roots", ["/a", 1]],
-])("%s cannot be %j: a broker refuses it by file and key, and others go on without it", (key, value) => {
+])("%s cannot be %j: a broker refuses it by file and key, and other programs ignore it", (key, value) => {
   const { settings } = load({ [key]: value, "log-level": "warn" });
   expect(settings.faults).toMatchObject([
     { kind: "value", key, hint: expect.stringContaining(`palace config set ${key}`) },
@@ -89,7 +89,7 @@ test.each([
   expect(settings.told().map((one) => one.key)).toEqual(["log-level"]);
 });
 
-test("an unknown key is a warning that names it, and a secret is not read", () => {
+test("an unknown key is a warning that names it, and a secret in the file is not read", () => {
   const config = load({ "of-a-newer-version": 1, token: "t0p", $schema: "x" });
   expect(config.settings.faults).toMatchObject([
     { kind: "unknown", key: "of-a-newer-version", message: expect.stringContaining(file) },
@@ -99,25 +99,28 @@ test("an unknown key is a warning that names it, and a secret is not read", () =
   expect(config.token()).toBeUndefined();
 });
 
-test.each(["[]", "{", '"x"', '{"offline" true}'])("a file with %s in it is refused as a whole, by its name", (text) => {
-  const { settings } = load(text);
-  expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
-  expect(() => assertSettings(settings)).toThrow(file);
-});
+test.each(["[]", "{", '"x"', '{"offline" true}'])(
+  "a file with %s in it is refused as a whole, and the error names the file",
+  (text) => {
+    const { settings } = load(text);
+    expect(settings.faults).toMatchObject([{ kind: "file", message: expect.stringContaining(file) }]);
+    expect(() => assertSettings(settings)).toThrow(file);
+  },
+);
 
-test("an empty file, or none, sets nothing", () => {
+test("an empty or missing file sets no value", () => {
   expect(load("").settings).toMatchObject({ faults: [], file: { isThere: true } });
   rmSync(file);
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("a door of the file is not remembered as one of the environment, and off shuts a remembered one", () => {
+test("a door in the file counts apart from one in the environment, and off closes a remembered one", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });
 });
 
-test("extensions and hooks read the file of their palace", () => {
+test("extensions and hooks read the settings file of their palace", () => {
   load({ outcomes: true, "wake-up": false, "judge-url": "http://127.0.0.1:1/v1", "judge-model": "m" });
   expect(readHarness(harnessEnv({ HOME: home }))).toMatchObject({
     ...{ outcomes: "on", wakeUp: false, judge: { url: "http://127.0.0.1:1/v1", model: "m" } },
@@ -126,7 +129,7 @@ test("extensions and hooks read the file of their palace", () => {
   expect(readHarness(harnessEnv({ HOME: home }, "/another/palace")).wakeUp).toBe(true);
 });
 
-test("each kind's value is the same after a way through text and through its variable", () => {
+test("a value of each kind stays the same as text and as its variable", () => {
   const values = { number: 600, switch: false, folders: ["/a", "/b"], words: ["a", "b"], url: "http://h/", port: 1 };
   const usual: Record<string, unknown> = { ...values, text: "x", folder: "/f", file: "/f", address: "off" };
   for (const key of SETTING_KEYS) {

@@ -1,4 +1,7 @@
-/** A palace that its user has moved or named otherwise in MemPalace's config.json is found; settings of elsewhere are not obeyed. */
+/**
+ * A palace that its user has moved or renamed in MemPalace's config.json is found; settings of another machine are
+ * ignored.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,14 +21,14 @@ const palaceDir = (env: Record<string, string> = {}): string => loadConfig({ HOM
 const usual = (): string => join(home, ".mempalace/palace");
 
 describe("palace_path", () => {
-  test("is where the palace is, there already or not yet; the memory stays at home", () => {
+  test("is where the palace is, even if it does not exist yet; the memory stays at home", () => {
     for (const path of [join(home, "disk/palace"), "~/disk/palace"]) {
       mkdirSync(join(home, "disk"), { recursive: true });
       settings({ palace_path: path });
       const { paths } = loadConfig({ HOME: home });
       expect(paths).toMatchObject({ palaceDir: join(home, "disk/palace"), home: join(home, ".mempalace") });
       expect(paths.ledgerFile).toBe(join(home, ".mempalace/ledger.sqlite3"));
-      // palace.md 3.1: the links lie beside the palace, the graph at home.
+      // palace.md 3.1: the links are beside the palace, the graph is at home.
       expect(paths.tunnelsFile).toBe(join(home, "disk/tunnels.json"));
       expect(paths.graphFile).toBe(join(home, ".mempalace/knowledge_graph.sqlite3"));
     }
@@ -37,12 +40,12 @@ describe("palace_path", () => {
     ["that is none", { palace_path: 7 }],
     ["in a file that is none", "{"],
     ["that is not given", {}],
-  ])("%s is passed over", (_, content) => {
+  ])("%s is ignored", (_, content) => {
     settings(content);
     expect(palaceDir()).toBe(usual());
   });
 
-  test("yields to what names the palace: an argument's folder, a variable, our own home", () => {
+  test("is overruled by an argument's folder, a variable, or our own home", () => {
     settings({ palace_path: join(home, "moved") });
     expect(palaceDir()).toBe(join(home, "moved"));
     for (const name of ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH"])
@@ -58,7 +61,7 @@ test.each([
   ["x", "mempalace_drawers"],
   ["mempalace_closets", "mempalace_drawers"],
   [5, "mempalace_drawers"],
-])("collection_name %j is %s", (name, collection) => {
+])("collection_name %j means the collection %s", (name, collection) => {
   settings({ collection_name: name });
   expect(loadConfig({ HOME: home }).collection()).toBe(collection);
 });

@@ -5,7 +5,7 @@ import { composeFailed, lastError } from "../../../src/devbox/failure.ts";
 
 const place = { root: "/stack", env: {} };
 const OUR_STEP = "RUN --mount=type=secret,id=ca     NODE_EXTRA_CA_CERTS=/run/secrets/ca npm ci --ignore-scripts";
-/** A build whose step said `heard`. */
+/** Returns the output of a build whose step printed `heard`. */
 const build = (heard: string): string =>
   [
     `#5 [deps 4/4] ${OUR_STEP}`,
@@ -21,14 +21,14 @@ const build = (heard: string): string =>
     "--------------------",
     `failed to solve: process "/bin/sh -c ${OUR_STEP}" did not complete successfully: exit code: 1`,
   ].join("\n");
-/** A build that succeeded, and what the engine said to its containers. */
+/** Returns the output of a successful build whose containers then failed. */
 const afterBuild = (error: string): string =>
   [`#5 [deps 4/4] ${OUR_STEP}`, "#5 CACHED", "#6 DONE 0.1s", " Container p-broker-1  Starting", error].join("\n");
 
 test.each([
   ["npm error code SELF_SIGNED_CERT_IN_CHAIN"],
   ["curl: (60) SSL certificate problem: unable to get local issuer certificate"],
-])("a build that was refused a certificate is explained by a proxy: %s", (heard) => {
+])("a build whose certificate was refused is explained by a proxy: %s", (heard) => {
   const error = composeFailed("an image could not be built", build(heard), place);
   expect(error.hint).toContain("EXTRA_CA_CERTS=/path");
   expect(error.message).toContain(heard);
@@ -55,7 +55,7 @@ test.each([
     /^add the proxy's certificate to the engine's machine/,
   ],
 ])(
-  "any other failure is explained by its own last error, and never by the text of our Dockerfile (%#)",
+  "any other failure is explained by its own last error, never by the text of our Dockerfile (%#)",
   (said, shown, hint) => {
     const error = composeFailed("the stack did not become healthy", said, place);
     expect(error).toMatchObject({ code: "BROKER_START_FAILED", hint: expect.stringMatching(hint) });
@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test("on a terminal, where compose has shown its error, the user is sent to the lines above", () => {
+test("on a terminal, where compose has already shown its error, the hint points to the lines above", () => {
   expect(lastError("")).toEqual([]);
   expect(composeFailed("the stack did not end", "", place).message).toBe(
     "the stack did not end; the lines above say why",
@@ -79,7 +79,7 @@ test.each([
   ["failed to read /stack/.env: line 12: unterminated quoted value 'x", "/stack/.env, line 12"],
   ["failed to read /stack/.env.devbox: unterminated quoted value 'x", "/stack/.env.devbox"],
   ['time="1" level=warning msg="old"\ninvalid project name', "/stack/.env"],
-])("settings that compose refuses are looked for in the file and line that it names: %s", (said, where) => {
+])("settings that compose refuses are explained by the file and line that it names: %s", (said, where) => {
   const error = refusedSettings(said, place.root);
   expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", hint: `look into ${where}` });
   expect(error.message).toContain(said.split("\n").at(-1));

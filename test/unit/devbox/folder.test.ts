@@ -1,4 +1,7 @@
-/** The stack's folder: a clone itself, and of a package one of our own, in which settings outlive an update and keys are in no build. */
+/**
+ * The stack's folder: a clone is its own. A package gets a folder beside our state: its settings survive an update,
+ * and no build contains keys.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,18 +12,18 @@ import { ROOT } from "../../../scripts/main.ts";
 const folder = mkdtempSync(join(tmpdir(), "palace-folder-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a clone's is the clone", () => {
+test("the folder of a clone is the clone", () => {
   expect(stackFolder(ROOT, folder, true)).toBe(ROOT);
 });
 
-test("a package is laid out beside our state: whole, with its lock, anew for each build, and with the user's settings left alone", () => {
+test("a package is copied beside our state: complete, with its lock, again for each build, and keeping the user's settings", () => {
   const root = join(folder, "package");
   const put = (name: string, content = name): void => {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), content);
   };
   const listed = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
-  // An image has no man pages.
+  // The image needs no man pages.
   const files = listed.files.filter((name) => !/^(!|docs\/)/.test(name));
   for (const name of files.filter((one) => one !== "dist")) put(name);
   expect(() => stackFolder(root, folder, true)).toThrow("this install has no package.json");

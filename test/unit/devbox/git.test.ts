@@ -1,4 +1,4 @@
-/** Which folder of git the devbox needs beside the workspace. The worktrees are made by the real git. */
+/** The folder of git that the devbox must mount beside the workspace. The worktrees are made by the real git. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,13 +22,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree needs the folder that all worktrees of its repository share, at the path that its .git names", () => {
+test("a worktree needs the folder that its repository's worktrees share, at the path that its .git names", () => {
   const common = join(root, "main/.git");
   expect(gitFolderOf(join(root, "feature"))).toEqual({ source: common, target: common });
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("a worktree with a relative .git needs it where that leads from /workspace", () => {
+test("a worktree with a relative .git needs that folder at the same path relative to /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
@@ -47,7 +47,7 @@ test("a folder that git did not make for this workspace is not mounted, whatever
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // The back link alone does not make a folder a repository, and another common folder is not followed.
+  // The back link alone does not make a folder a repository, and a different common folder is not followed.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();
@@ -57,14 +57,14 @@ test("a folder that git did not make for this workspace is not mounted, whatever
   expect(gitObstacle(folder)).toContain("so it is not mounted");
 });
 
-test("a repository, a folder without git and a link that leads nowhere need none", () => {
+test("a repository, a folder without git and a broken link need no folder", () => {
   const broken = join(root, "broken");
   mkdirSync(broken);
   writeFileSync(join(broken, ".git"), "gitdir: /nowhere/.git/worktrees/x\n");
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("a submodule and a repository with a colon in its path are said to have no git in the devbox", () => {
+test("a submodule and a repository with a colon in its path are reported to have no git in the devbox", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -74,7 +74,7 @@ test("a submodule and a repository with a colon in its path are said to have no 
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("the next workspace without a folder of its own takes the last one out of .env, and writes nothing else there", () => {
+test("a workspace without such a folder removes the last one from .env, and changes no other line", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });
@@ -82,7 +82,7 @@ test("the next workspace without a folder of its own takes the last one out of .
   expect(writeSettings(root, { DEVBOX_GIT_DIR: "" })).toBe(false);
 });
 
-test("the host's identity is the one that git has for the workspace's place", async () => {
+test("the host's identity is the one that git uses in the workspace", async () => {
   writeFileSync(join(root, "work.inc"), "[user]\nemail = ada@work.example\n");
   const more = `[includeIf "gitdir:${root}/main/"]\npath = ${root}/work.inc\n`;
   writeFileSync(join(root, ".gitconfig"), `[user]\nname = Ada\nemail = ada@example.org\n${more}`);

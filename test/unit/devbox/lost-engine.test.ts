@@ -1,4 +1,6 @@
-/** An engine that goes away in the middle: a real HTTP server on a socket, which answers a little and hangs up. */
+/**
+ * A Docker engine that disappears in the middle: a real HTTP server on a socket, which answers a little and hangs up.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -29,7 +31,7 @@ const json =
   (_, response) =>
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** Answers by the last word of the path as an engine does, but for what `odd` says. */
+/** Answers like an engine by the last word of the path, except for the words in `odd`. */
 async function serve(odd: Record<string, Answer>): Promise<void> {
   const usual: Record<string, Answer> = {
     create: json({ Id: "abc" }, 201),
@@ -45,7 +47,7 @@ async function serve(odd: Record<string, Answer>): Promise<void> {
   await new Promise<void>((resolve) => server.listen(socket(), resolve));
 }
 
-/** Sends the head of an answer and a part of it; then the engine is gone. */
+/** Sends the head and a part of an answer, and then hangs up. */
 const cutOff: Answer = (_, response) => {
   response.writeHead(200, { "content-type": "application/json" }).write("{");
   setTimeout(() => {
@@ -69,7 +71,7 @@ test.each([
   ["while it starts a container", { start: hangUp }],
   ["within its answer", { wait: cutOff }],
   ["before it is asked for the first time", undefined],
-])("an engine that is lost %s is an error that says what finishes the work", async (_, odd) => {
+])("an engine that is lost %s is an error whose hint says how to finish the work", async (_, odd) => {
   await serve(odd ?? {});
   if (odd === undefined) await new Promise((resolve) => server.close(resolve));
   const out = { notice: () => {}, spelled: (text: string) => text } as never;
@@ -84,7 +86,7 @@ test.each([
   });
 });
 
-test("a question whose answer is cut off is answered with that error, too", async () => {
+test("a query whose answer is cut off fails with the same error", async () => {
   await serve({ volume: cutOff });
   const work = watched({ out: {} } as never, "next", async () => {
     await hasVolume(await connectEngine(`unix://${socket()}`), "volume");
@@ -93,7 +95,7 @@ test("a question whose answer is cut off is answered with that error, too", asyn
   await expect(work).rejects.toMatchObject({ code: "TRANSPORT_CLOSED" });
 });
 
-test("a refusal of the engine is not taken for its loss", async () => {
+test("a refusal by the engine is not taken for its loss", async () => {
   await serve({ create: json({ message: "no such image" }, 404) });
   const work = watched({ out: {} } as never, "next", async () => {
     await look();
@@ -102,7 +104,7 @@ test("a refusal of the engine is not taken for its loss", async () => {
   await expect(work).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test("the hint after a compose that lost its engine is to start Docker", async () => {
+test("the hint after compose lost the engine is to start Docker", async () => {
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");

@@ -1,4 +1,4 @@
-/** Whose stack it is: by its containers, by what we remember, and not by folders that are gone. */
+/** The owner of a stack: decided by its containers and by our notes, but not by folders that no longer exist. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,18 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const note = (...folders: string[]) => ({ folders, workspace: "", engine: "" });
 const claims = { root: here, project: "p", containers: [] as string[], note: undefined, hasVolumes: true };
 
-test("a stack that was made by plain compose, before anybody took a note, is whoever's asks", () => {
+test("a stack that plain compose made, and that was never noted, belongs to whoever asks", () => {
   expect(otherOwner(claims)).toBeUndefined();
   expect(otherOwner({ ...claims, containers: [here] })).toBeUndefined();
 });
 
-test("another folder's containers make it another folder's, and so do its volumes where it was noted", () => {
+test("a stack belongs to another folder if its containers do, or if its volumes were noted for that folder", () => {
   expect(otherOwner({ ...claims, containers: [there] })).toBe(there);
   expect(otherOwner({ ...claims, note: note(there) })).toBe(there);
   expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/those of .*there; nothing was changed/);
 });
 
-test("without volumes, from a folder that is gone, and where it is shared on purpose nobody else has it", () => {
+test("another folder does not own a stack without volumes, from a deleted folder, or that is shared on purpose", () => {
   expect(otherOwner({ ...claims, note: note(there), hasVolumes: false })).toBeUndefined();
   expect(
     otherOwner({ ...claims, note: note(join(folder, "gone")), containers: [join(folder, "gone")] }),

@@ -1,4 +1,4 @@
-/** Which lines of `.env` are ours, in compose's spelling, and which folder becomes the workspace. */
+/** The lines of `.env` that we write, in compose's spelling, and the choice of the workspace folder. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ beforeEach(() => (root = mkdtempSync(join(tmpdir(), "palace-settings-"))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 const text = (): string => readFileSync(join(root, ".env"), "utf8");
 
-test("a line is replaced where it stands, added where it is missing, and every other line stays", () => {
+test("an existing line is replaced in place, a missing one is added, and every other line stays", () => {
   writeFileSync(join(root, ".env"), "# mine\nexport DEVBOX_UID = 5\nA=1");
   expect(writeSettings(root, { DEVBOX_UID: "7", DEVBOX_GID: "8" })).toBe(true);
   expect(text()).toBe("# mine\nDEVBOX_UID=7\nA=1\nDEVBOX_GID=8\n");
@@ -19,7 +19,7 @@ test("a line is replaced where it stands, added where it is missing, and every o
   expect([hasSetting(root, "DEVBOX_GID"), hasSetting(root, "DEVBOX")]).toEqual([true, false]);
 });
 
-test("what compose would read otherwise is quoted", () => {
+test("a value that compose would misread is quoted", () => {
   expect(["/a/b-c", "/my work", "/it's $5"].map(quotedValue)).toEqual(["/a/b-c", "'/my work'", '"/it\'s \\$5"']);
 });
 
@@ -29,7 +29,7 @@ const choose = (wanted: Partial<Parameters<typeof chooseWorkspace>[0]>): ReturnT
     ...wanted,
   });
 
-test("a workspace that was mounted the last time is kept; one that is not there is refused", () => {
+test("the last workspace is used again; one that does not exist is refused", () => {
   const last = join(root, "work");
   expect(() => choose({ last })).toThrow("is no folder here; nothing was changed");
   mkdirSync(last);
@@ -38,7 +38,7 @@ test("a workspace that was mounted the last time is kept; one that is not there 
   expect(choose({})).toEqual({ folder: join(root, "volumes"), isKept: false });
 });
 
-test("a workspace is written down only when it is kept, after it was chosen", () => {
+test("the chosen workspace is written to .env only if it is to be kept", () => {
   const chosen = choose({ option: "." });
   expect(hasSetting(root, "DEVBOX_WORKSPACE")).toBe(false);
   keepWorkspace(root, { ...chosen, isKept: false }, () => {});
@@ -47,7 +47,7 @@ test("a workspace is written down only when it is kept, after it was chosen", ()
   expect(text()).toBe(`DEVBOX_WORKSPACE=${root}\n`);
 });
 
-test("a colon in the workspace is refused at once, with a name for it that Docker can mount", () => {
+test("a colon in the workspace is refused at once, with a link's name that Docker can mount", () => {
   const folder = join(root, "a:b");
   mkdirSync(folder);
   for (const wanted of [{ option: "a:b" }, { variable: folder }, { last: folder }])

@@ -1,4 +1,4 @@
-/** MEMPALACE_BROKER=ssh://… asks for the bridge that leads to that host, user and port. */
+/** MEMPALACE_BROKER=ssh://… means the bridge to that host, user and port. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ function setUp(bridge: Record<string, unknown>): void {
 }
 
 test.each(["ssh://", "ssh://ada@", "ssh://host:65536", "ssh://a b", "ssh://host/path"])(
-  "%s names no host and is an error",
+  "%s is not a valid host and is an error",
   (broker) => {
     setUp({ target: "ada@host", host: "host", user: "ada", port: 22 });
     expect(() => missingBridge(asking(broker))).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }));
@@ -30,7 +30,7 @@ test.each(["ssh://", "ssh://ada@", "ssh://host:65536", "ssh://a b", "ssh://host/
 );
 
 test.each(["ssh://host", "ssh://ada@host", "ssh://host:22", "ssh://ada@host:22/", "ssh://alias"])(
-  "%s is the bridge that is set up here",
+  "%s matches the bridge that is set up here",
   (broker) => {
     setUp({ target: "ada@alias", host: "host", user: "ada", port: 22 });
     expect(missingBridge(asking(broker))).toBeUndefined();
@@ -42,12 +42,12 @@ test.each([
   ["ssh://bob@host", "palace bridge setup bob@host"],
   ["ssh://ada@host:65535", "palace bridge setup ada@host --port 65535"],
   ["ssh://ada@[fe80::1]", "palace bridge setup ada@fe80::1"],
-])("%s is another bridge, and the hint sets it up", (broker, hint) => {
+])("%s matches no bridge here, and the hint sets one up", (broker, hint) => {
   setUp({ target: "ada@host", host: "host", user: "ada", port: 22 });
   expect(missingBridge(asking(broker))).toMatchObject({ code: "TRANSPORT_REFUSED", hint });
 });
 
-test("without a bridge each host is missing, and without ssh:// none is asked for", () => {
+test("without a bridge every ssh:// address is an error, and other addresses need no bridge", () => {
   expect(missingBridge(asking("ssh://host"))?.message).toContain("none is set up here");
   expect(missingBridge(asking("tcp://127.0.0.1:7780"))).toBeUndefined();
 });
@@ -56,7 +56,7 @@ test.each([
   ["with a hint", { hint: "ssh-add" }, "ssh-add"],
   ["with an empty hint", { hint: "" }, "palace bridge status"],
   ["without a hint", {}, "palace bridge status"],
-])("a fault of the bridge %s says what to type", (_what, more, hint) => {
+])("a fault of the bridge %s has a hint with a command", (_what, more, hint) => {
   const config = asking("ssh://host");
   setUp({});
   const state = { state: "down", atMs: 2_000, why: "no key", ...more };

@@ -1,4 +1,4 @@
-/** A client reads broker.json: regular files of the right shape, and doors that can be dialled. */
+/** A client accepts broker.json only as a small regular file of the right shape, and from it only valid addresses. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,15 +38,15 @@ test.each([
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
-test("four doors are kept", () => {
+test("at most four doors are kept", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 
-test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("a file with %j is none", (more) => {
+test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("a file with %j is not accepted", (more) => {
   expect(read(more)).toBeUndefined();
 });
 
-test("a folder, a text that is not JSON, and a file of more than 16 KiB are none", () => {
+test("a folder, invalid JSON and a file of more than 16 KiB are not accepted", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();
@@ -54,7 +54,7 @@ test("a folder, a text that is not JSON, and a file of more than 16 KiB are none
   expect(read({ more: "x".repeat(16_384) })).toBeUndefined();
 });
 
-test("a copy of the file is none while the original is there for the same broker", () => {
+test("a copied file is ignored while the original exists for the same broker", () => {
   read({});
   const copy = join(home, "copy/broker.json");
   mkdirSync(join(home, "copy"));

@@ -1,4 +1,4 @@
-/** What an answer shows of the way a palace makes ids, and what is promised by it. */
+/** A client learns from an answer how a palace makes ids, and then predicts the ids of spooled drawers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const request = JSON.stringify({
 const answer = (value: object): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: JSON.stringify(value) }] } });
 
-test.each(["v3", "bare"] as const)("an id of the recipe %s lets the next one be promised by it", (recipe) => {
+test.each(["v3", "bare"] as const)("after an id of the recipe %s the client predicts the next id", (recipe) => {
   const paths = newPaths();
   expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
   learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));
@@ -40,14 +40,14 @@ test.each([
   },
   { why: "a refusal", value: { success: false, error: "no" } },
   { why: "an id of neither recipe", value: { success: true, drawer_id: "drawer_w_r_0123" } },
-])("$why shows nothing", ({ value }) => {
+])("$why teaches no recipe", ({ value }) => {
   const paths = newPaths();
   learnIdRecipe(OFFLINE_RULES, paths, request, answer(value));
   learnIdRecipe(OFFLINE_RULES, paths, "no message", "no answer");
   expect(promisedId(OFFLINE_RULES, paths, anotherDrawer)).toBeUndefined();
 });
 
-test("a palace whose recipe has changed is believed anew", () => {
+test("a palace whose recipe has changed is believed again", () => {
   const paths = newPaths();
   for (const recipe of ["bare", "v3"] as const) {
     learnIdRecipe(OFFLINE_RULES, paths, request, answer({ success: true, drawer_id: newDrawerId(recipe, drawer) }));

@@ -1,10 +1,12 @@
-/** A client pings a broker that sends no byte while answers are awaited, and gives the connection up when it stays silent. */
+/**
+ * While answers are pending, a client pings a broker that sends no byte, and closes the connection if it stays silent.
+ */
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KeepAlive } from "../../../../src/wire/client/keep-alive.ts";
 import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
 
-/** The numbers that the client looks at, and what it does. */
+/** The members of a socket that the client reads, and the record of its calls. */
 type Line = { bytesWritten: number; writableLength: number; destroyed: boolean; sent: string[] };
 
 let line: Line;
@@ -13,7 +15,7 @@ let alive: KeepAlive;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  // The first request comes long after the start.
+  // The first request comes long after the connection was made.
   vi.advanceTimersByTime(60_000);
   line = { bytesWritten: 100, writableLength: 0, destroyed: false, sent: [] };
   isAwaiting = true;
@@ -29,7 +31,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a broker that is silent for 1.5 s is pinged once, and given up after 4.5 s", async () => {
+test("a broker that is silent for some seconds is pinged once, and the connection is closed before 6 s", async () => {
   await vi.advanceTimersByTimeAsync(1_500);
   expect(line.sent).toEqual([]);
   await vi.advanceTimersByTimeAsync(2_500);
@@ -40,14 +42,14 @@ test("a broker that is silent for 1.5 s is pinged once, and given up after 4.5 s
   expect(line.destroyed).toBe(true);
 });
 
-test("a byte that arrives starts the silence again, and the next silence is pinged again", async () => {
+test("a byte that arrives restarts the time of silence, and the next silence is pinged again", async () => {
   await vi.advanceTimersByTimeAsync(4_000);
   alive.heard();
   await vi.advanceTimersByTimeAsync(4_000);
   expect([line.destroyed, line.sent.length]).toEqual([false, 2]);
 });
 
-test("a long message that is sent piece by piece keeps the connection, and one that is stuck ends it", async () => {
+test("a connection stays open while a long message is being sent, and closes when sending is stuck", async () => {
   line.writableLength = 50_000;
   for (let second = 0; second < 10; second++) {
     line.writableLength -= 1_000;
@@ -58,7 +60,7 @@ test("a long message that is sent piece by piece keeps the connection, and one t
   expect(line.destroyed).toBe(true);
 });
 
-test("nobody looks any more once no answer is awaited", async () => {
+test("while no answer is pending, no ping is sent and no timer runs", async () => {
   isAwaiting = false;
   await vi.advanceTimersByTimeAsync(10_000);
   expect([line.destroyed, line.sent, vi.getTimerCount()]).toEqual([false, [], 0]);

@@ -1,4 +1,4 @@
-/** Our own errors as JSON-RPC errors, for an agent that no broker answers. */
+/** JSON-RPC errors that the client makes itself when no broker answers. */
 import { expect, test } from "vitest";
 import { toRpcError } from "../../../../src/wire/client/rpc-error.ts";
 import { PalaceError } from "../../../../src/base/errors.ts";
@@ -18,7 +18,7 @@ test("an error without a hint is its message alone", () => {
   );
 });
 
-test("a fault of ours is named by its class", () => {
+test("an unexpected error is named by its class", () => {
   expect(toRpcError(new TypeError("x is undefined"))).toEqual({
     code: -32000,
     message: "Internal tool error",

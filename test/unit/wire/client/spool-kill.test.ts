@@ -1,4 +1,7 @@
-/** An agent that is killed at any step of keeping a write: what it was told is kept is there, whole, and nothing half is sent. */
+/**
+ * An agent is killed at every step of spooling a write. Writes that were reported as kept are there and complete, and
+ * no incomplete file is sent.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +11,7 @@ import { Spool } from "../../../../src/wire/client/spool.ts";
 
 const SOURCES = join(import.meta.dirname, "../../../../src");
 const STEPS = ["file.before-write", "file.before-sync", "file.before-rename", "file.after-rename"];
-/** Keeps three writes and names each when it is safe. */
+/** Spools three writes and prints each key when the write is safe. */
 const AGENT = `
   const [folder, fault] = process.argv.slice(1);
   const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
@@ -22,7 +25,7 @@ const AGENT = `
 `;
 
 for (const step of STEPS)
-  test(`killed at ${step} of the second write: the first is kept, the second whole or not at all`, () => {
+  test(`killed at ${step} of the second write: the first is kept, the second is complete or missing`, () => {
     const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
     try {
       const argv = ["--input-type=module", "-e", AGENT, folder, `${step}:2`];
@@ -34,7 +37,7 @@ for (const step of STEPS)
       expect(kept.map(({ key }) => key)).toEqual(step === "file.after-rename" ? ["one", "two"] : ["one"]);
       for (const { key, line } of kept) expect(line).toBe(JSON.stringify({ key }));
       expect(spool.refused()).toEqual([]);
-      // The next agent's is kept beside what the dead one left half.
+      // The next agent can spool beside the incomplete file of the killed one.
       spool.append({ atMs: Date.now(), agent: "next", tool: "t", key: "four", line: "{}" });
       expect(spool.entries().map(({ key }) => key)).toContain("four");
       expect(readdirSync(folder).filter((name) => name.endsWith(".tmp")).length).toBe(
@@ -45,7 +48,7 @@ for (const step of STEPS)
     }
   });
 
-/** Refuses one write and has it sent again. */
+/** Refuses one write and sends it again. */
 const PERSON = `
   const [folder, fault] = process.argv.slice(1);
   const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
@@ -58,7 +61,7 @@ const PERSON = `
 `;
 
 for (const step of [...STEPS, "spool.before-again"])
-  test(`killed at ${step} while a refused write is sent again: it is in one place, whole, and a reason has its write`, () => {
+  test(`killed at ${step} while a refused write is sent again: the write is complete in exactly one folder, and no reason is left without a write`, () => {
     const folder = mkdtempSync(join(tmpdir(), "spool-kill-"));
     try {
       const argv = ["--input-type=module", "-e", PERSON, folder, step];

@@ -1,4 +1,7 @@
-/** Power is lost at any moment of keeping, refusing and sending writes again: each write that was said to be safe is there, whole. */
+/**
+ * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe is
+ * there and complete.
+ */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,11 +11,11 @@ import { PowerCut } from "../../../helpers/power-cut.ts";
 
 const FOLDER = "state/palace/spool/tag";
 
-test("a write is on the disk with its folders when the agent hears that it is kept, and wherever it is moved later", () => {
+test("a write is on the disk with its folders when the agent hears that it is kept, and after every later move", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "spool-power-")));
-  /** Keys of writes that an agent relies on. */
+  /** Keys of writes that were reported as kept. */
   const safe = new Set<string>();
-  /** The key of the write that a person had sent again. */
+  /** The key of the write that a person has sent again. */
   let again: string | undefined;
   const spool = new Spool(join(root, FOLDER));
   const append = (key: string, tool = "t"): string => {

@@ -1,4 +1,4 @@
-/** Writes kept on disk: in order, private, bounded, and unmoved by files that are none of them. */
+/** The spool keeps writes on disk: in order, private, limited in size, and undisturbed by other files. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -55,7 +55,7 @@ const filed = (message: RpcRequest): RpcResponse => ({
 const content = (message: RpcRequest): unknown =>
   (message.params as { arguments: { content: string } }).arguments.content;
 
-test("what is kept is private, comes in its order, and leaves nothing behind when it is delivered", async () => {
+test("spooled writes are private, are delivered in order, and leave no file behind", async () => {
   for (let index = 0; index < 12; index++) spool.append(write(index));
   expect(statSync(spool.folder).mode & 0o777).toBe(0o700);
   for (const name of readdirSync(spool.folder)) expect(statSync(join(spool.folder, name)).mode & 0o777).toBe(0o600);
@@ -69,7 +69,7 @@ test("what is kept is private, comes in its order, and leaves nothing behind whe
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("half a file of a killed process is swept away in time, one that is being written is not", () => {
+test("an incomplete file of a killed process is deleted after a while, a recent one is not", () => {
   spool.append(write(1));
   for (const [name, ageS] of [
     ["old.json.1.tmp", 120],
@@ -82,14 +82,14 @@ test("half a file of a killed process is swept away in time, one that is being w
   expect(readdirSync(spool.folder).filter((name) => name.endsWith(".tmp"))).toEqual(["new.json.1.tmp"]);
 });
 
-test("a connection that ends keeps the rest, beginning with the write that got no answer", async () => {
+test("after an interrupted delivery the rest stays, beginning with the write that got no answer", async () => {
   for (let index = 0; index < 3; index++) spool.append(write(index));
   let left = 1;
   expect(await deliver(spool, async (message) => (left-- > 0 ? filed(message) : undefined))).toBe("interrupted");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an end of a turn lies where no older client looks, and waits while a broker knows no turns", async () => {
+test("an ended turn is stored where older clients do not look, and waits while a broker does not know turns", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
@@ -112,7 +112,7 @@ const refuse = (message: RpcRequest, code: string): RpcResponse => ({
 });
 
 test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSION_MISMATCH", "BROKER_BUSY"])(
-  "a palace that takes no write for now (%s) leaves all of them, in order, however often they are sent",
+  "while a palace takes no writes (%s), all of them stay in order, however often they are sent",
   async (code) => {
     for (let index = 0; index < 5; index++) spool.append(write(index));
     for (let time = 0; time < 40; time++)
@@ -128,25 +128,25 @@ test.each(["STORE_DISK_FULL", "STORE_CORRUPT", "PALACE_LOCKED", "PROTOCOL_VERSIO
   },
 );
 
-test("one write that a broker never takes keeps its place and does not hold back those behind it", async () => {
+test("a write that the broker keeps refusing stays spooled and does not block the writes after it", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const asked: unknown[] = [];
   const ask = async (message: RpcRequest): Promise<RpcResponse> => {
     asked.push(content(message));
     return content(message) === "c1" ? refuse(message, "STORE_CORRUPT") : filed(message);
   };
-  // A refusal may pass, so the order holds at first.
+  // The refusal may be temporary, so the order is kept at first.
   for (let time = 0; time < 3; time++) expect(await deliver(spool, ask)).toBe("stuck");
   expect(asked).not.toContain("c2");
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
-  // It is known now that only this write is refused, so later ones need not wait for it.
+  // By now only this write is refused, so later ones need not wait for it.
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
   expect(spool.isEmpty).toBe(true);
 });
 
-test("many writes of one tool that a broker never takes do not hold back another tool's, and are not all sent each time", async () => {
+test("many refused writes of one tool do not block another tool's, and only some are tried in each delivery", async () => {
   const event = JSON.parse(write(0).line) as { params: object };
   for (let index = 0; index < 40; index++)
     spool.append({
@@ -169,13 +169,13 @@ test("many writes of one tool that a broker never takes do not hold back another
   expect(spool.isEmpty).toBe(true);
 });
 
-test("a write whose answer is too long to come is put aside with the reason, because it may not be done", async () => {
+test("a write whose answer is too long is put aside with the reason, since it may not have been done", async () => {
   spool.append(write(1));
   expect(await deliver(spool, async (message) => refuse(message, "TRANSPORT_FRAME_TOO_LARGE"))).toBe("delivered");
   expect(spool.refused()).toMatchObject([{ why: "no: TRANSPORT_FRAME_TOO_LARGE" }]);
 });
 
-test("what another token may write waits for it, without holding back the rest; wrong arguments are put aside", async () => {
+test("a write that needs another token waits without blocking the rest; wrong arguments are put aside", async () => {
   for (let index = 0; index < 4; index++) spool.append(write(index));
   const codes: Record<string, string> = { c1: "BROKER_DENIED", c2: "PROTOCOL_BAD_PARAMS" };
   const delivery = await deliver(spool, async (message) => {
@@ -187,7 +187,7 @@ test("what another token may write waits for it, without holding back the rest; 
   expect(spool.refused()).toMatchObject([{ tool: "mempalace_add_drawer", why: "no: PROTOCOL_BAD_PARAMS" }]);
 });
 
-test("a refused write is sent again on request, also after more than 29 days", async () => {
+test("a refused write can be sent again on request, also after more than 29 days", async () => {
   spool.append(write(1, { atMs: Date.now() - SPOOL_AGE_MAX_MS - 1_000 }));
   expect(spool.entries()).toEqual([]);
   const name = spool.refused()[0]?.name ?? "";
@@ -205,7 +205,7 @@ test("a refused write is sent again on request, also after more than 29 days", a
   expect(dates).toEqual([refused?.atMs]);
 });
 
-test("a write that is sent again after its refusal does not count as one that the broker alone refuses", async () => {
+test("the earlier refusals of a write that is sent again no longer count", async () => {
   for (let index = 1; index <= 2; index++) spool.append(write(index));
   const answered = (code: string) => async (message: RpcRequest) =>
     content(message) === "c1" ? refuse(message, code) : filed(message);
@@ -214,7 +214,7 @@ test("a write that is sent again after its refusal does not count as one that th
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write by now, so nothing shows that the broker takes others.
+  // It is the only write by now, so no other write shows that the broker takes any.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
@@ -229,7 +229,7 @@ test.each([
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
-test("files that are no spooled writes, or too old to be sent once only, are never sent", async () => {
+test("a file that is not a spooled write, or too old to be sent without a second execution, is never sent", async () => {
   mkdirSync(spool.folder, { recursive: true });
   const stop = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "broker.stop", params: {} });
   const put = (name: string, value: unknown): void => writeFileSync(join(spool.folder, name), JSON.stringify(value));
@@ -258,7 +258,7 @@ test("files that are no spooled writes, or too old to be sent once only, are nev
   ]);
 });
 
-test("what is sent keeps its other notes and gets the time at which it was written", async () => {
+test("a delivered write keeps its other metadata and gets the time at which it was written", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
@@ -284,7 +284,7 @@ test("a write that another process delivers while the folder is read is not put 
   await once(other, "exit");
 });
 
-/** Files as an outage of many hours leaves them, without syncing each of them. */
+/** Makes files as after an outage of many hours, without syncing each of them. */
 function fill(count: number, suffix = ".json"): void {
   mkdirSync(spool.folder, { recursive: true });
   const text = JSON.stringify({ schema: 1, ...write(0) });
@@ -293,7 +293,7 @@ function fill(count: number, suffix = ".json"): void {
 const FULL: unknown = expect.objectContaining({ code: "TRANSPORT_SPOOL_FULL" });
 const turn: Partial<SpooledWrite> = { tool: "turn.end", line: '{"jsonrpc":"2.0","id":1,"method":"turn.end"}' };
 
-test("the write after 10,000 is refused, of whatever kind they are", () => {
+test("the write after 10,000 is refused, whatever kinds they are", () => {
   fill(9_998);
   fill(1, ".turn");
   spool.append(write(1));
@@ -301,7 +301,7 @@ test("the write after 10,000 is refused, of whatever kind they are", () => {
   expect(readdirSync(spool.folder)).toHaveLength(10_000);
 });
 
-test("ends of turns leave half of the room, by number and by size, to the writes that agents ask for", () => {
+test("ended turns take at most half of the spool, by number and by size; the rest is for agents' writes", () => {
   fill(4_999);
   spool.append(write(1, turn));
   expect(() => spool.append(write(2, turn))).toThrow(FULL);
@@ -313,7 +313,7 @@ test("ends of turns leave half of the room, by number and by size, to the writes
   spool.append(write(3, { line: large }));
 });
 
-test("one write too large is refused and leaves the others as they are", () => {
+test("a write that would exceed the spool's size is refused, and the others stay as they are", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
   expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);
@@ -322,7 +322,7 @@ test("one write too large is refused and leaves the others as they are", () => {
   expect(spool.entries().length).toBe(5);
 });
 
-test("what cannot be put aside is left, once, and the delivery ends", async () => {
+test("if a write cannot be put aside, it stays and the delivery ends after one try", async () => {
   mkdirSync(spool.folder, { recursive: true });
   writeFileSync(join(spool.folder, "refused"), "no folder");
   writeFileSync(join(spool.folder, "a.json"), JSON.stringify({ schema: 1, ...write(1, { line: "{}" }) }));
@@ -338,7 +338,7 @@ test("what cannot be put aside is left, once, and the delivery ends", async () =
   expect(asked).toBe(1);
 });
 
-test("of what was refused the newest 10,000 stay, and it is told that older ones are gone", () => {
+test("the newest 10,000 refused writes are kept, and the spool says that older ones were deleted", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
@@ -348,7 +348,7 @@ test("of what was refused the newest 10,000 stay, and it is told that older ones
     const file = join(aside, `a.${index}.json`);
     writeFileSync(file, text);
     writeFileSync(`${file}.why`, "no\n");
-    // By the time of refusal, and at the same time by name, as one client's are in order.
+    // The oldest refusals go first; with equal times the order is that of the names.
     utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 : 0));
   }
   expect(spool.droppedAtMs).toBeUndefined();
@@ -361,7 +361,7 @@ test("of what was refused the newest 10,000 stay, and it is told that older ones
   expect(spool.droppedAtMs).toBeGreaterThan(Date.now() - 60_000);
 });
 
-test("what was refused is bounded by its size, too: the last full spool stays whole", () => {
+test("refused writes are limited by size too, and the limit leaves room for one full spool", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);

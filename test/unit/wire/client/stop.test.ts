@@ -1,4 +1,4 @@
-/** Stops a broker where none runs. */
+/** Stopping a broker that is not running. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,13 +12,13 @@ let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "stop-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a stop where no broker runs says so, and keeps brokers from being started", async () => {
+test("stopping without a running broker says so, and prevents later starts", async () => {
   const config = loadConfig({ HOME: folder });
   expect(await stopBroker(config)).toEqual({ stopped: false, staysOff: true });
   expect(isStopped(config.paths)).toBe(true);
 });
 
-test("a stop of a broker elsewhere that does not run says so, and leaves no mark", async () => {
+test("stopping a broker elsewhere that is not running says so, and does not prevent starts", async () => {
   const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "none.sock")}` });
   expect(await stopBroker(config)).toEqual({ stopped: false, staysOff: false });
   expect(isStopped(config.paths)).toBe(false);

@@ -1,4 +1,7 @@
-/** Clients and brokers of different versions: they work together while their ranges meet, and part with a word when not. */
+/**
+ * Clients and brokers of different versions work together if their protocol ranges overlap, and otherwise say what to
+ * do.
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -24,7 +27,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A broker that answers the upgrade with these headers. */
+/** Starts a broker that answers the upgrade with these headers. */
 function serve(...headers: string[]): ReturnType<typeof openStream> {
   return serveLines("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: mcp", ...headers);
 }
@@ -39,7 +42,7 @@ async function serveLines(...lines: string[]): Promise<Awaited<ReturnType<typeof
   return openStream(loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${path}` }), "test");
 }
 
-test("a broker that speaks more than we do, or less, is taken while the ranges meet", async () => {
+test("a broker with a wider or narrower range is accepted if the ranges overlap", async () => {
   for (const range of [`${PROTOCOL.min}-${PROTOCOL.max + 5}`, `0-${PROTOCOL.min}`, `${PROTOCOL.max}-99`]) {
     const stream = await serve(`palace-protocol: ${range}`);
     expect(stream, range).toBeDefined();
@@ -49,7 +52,7 @@ test("a broker that speaks more than we do, or less, is taken while the ranges m
   }
 });
 
-test("a broker of before the header, or with one that says nothing, is taken", async () => {
+test("a broker without the header, or with an unreadable one, is accepted", async () => {
   for (const header of ["palace-instance: x", "palace-protocol: what", "palace-protocol: -3"]) {
     const stream = await serve(header);
     expect(stream, header).toBeDefined();
@@ -59,7 +62,7 @@ test("a broker of before the header, or with one that says nothing, is taken", a
   }
 });
 
-test("where the ranges do not meet the client goes, says what to type, and leaves the broker alone", async () => {
+test("if the ranges do not overlap the client disconnects, says what to type, and leaves the broker running", async () => {
   await expect(serve(`palace-protocol: ${PROTOCOL.max + 1}-${PROTOCOL.max + 9}`)).rejects.toMatchObject({
     code: "PROTOCOL_VERSION_MISMATCH",
     hint: expect.stringContaining("palace restart") as string,
@@ -78,12 +81,12 @@ test.each([
   await expect(refused).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
 });
 
-test("an endpoint's port is 65,535 at most", () => {
+test("an endpoint's port is at most 65,535", () => {
   expect(parseEndpoint("http://h:65535")).toEqual({ kind: "tcp", host: "h", port: 65_535 });
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("a hint is taken off the end of a message that repeats it, and off no other", () => {
+test("a hint that ends a message is removed from the message, other messages stay", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });
