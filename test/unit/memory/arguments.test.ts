@@ -1,4 +1,4 @@
-/** Arguments of a call: the names that upstream's skill texts use are taken, whatever else nobody knows is refused. */
+/** Arguments of a call: parameter names from upstream's skill texts are accepted, unknown names are refused. */
 import { describe, expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
 import { findTool } from "../../../src/protocol/tools/table.ts";
@@ -9,7 +9,7 @@ function check(tool: string, given: unknown): unknown {
   return checked.ok ? checked.values : checked.error.message;
 }
 
-describe("other names of parameters", () => {
+describe("alternative names of parameters", () => {
   test.each([
     ["traverse", { room: "auth" }, { start_room: "auth" }],
     ["traverse", { room: "auth", start_room: "billing" }, { start_room: "billing" }],
@@ -18,12 +18,12 @@ describe("other names of parameters", () => {
     ["diary_write", { agent_name: "me", content: "c" }, { agent_name: "me", entry: "c" }],
   ])("%s %j", (tool, given, taken) => expect(check(tool, given)).toEqual(taken));
 
-  test("a tool takes only its own", () => {
+  test("names of another tool are refused", () => {
     expect(check("list_rooms", { wing1: "a" })).toBe("Unknown parameter 'wing1' for tool mempalace_list_rooms");
     expect(check("traverse", { constructor: "a" })).toBe("Unknown parameter 'constructor' for tool mempalace_traverse");
   });
 
-  test("what is required is asked for by its own name", () => {
+  test("a missing parameter is reported by its main name", () => {
     expect(check("traverse", {})).toBe("Missing required parameter 'start_room' for tool mempalace_traverse");
     expect(check("diary_write", {})).toBe(
       "Missing required parameters 'agent_name', 'entry' for tool mempalace_diary_write",

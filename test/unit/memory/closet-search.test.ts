@@ -1,9 +1,9 @@
-/** What closets say of hits: by rank, as upstream tells it; the hits themselves and their order stay. */
+/** Closets label the hits of a search by rank, as upstream does, without changing the hits or their order. */
 import { expect, test } from "vitest";
 import { type Hit, labelClosets } from "../../../src/memory/search/closet-search.ts";
 import type { ClosetReader } from "../../../src/memory/port/closet.ts";
 
-/** A unit vector whose cosine to the question is the given one. */
+/** Returns a unit vector with this cosine to the question. */
 const at = (cosine: number): Float32Array => new Float32Array([cosine, Math.sqrt(1 - cosine * cosine)]);
 const ASKED = { vector: at(1), rows: [1, 2], filter: {} };
 
@@ -29,12 +29,12 @@ function reader(
   };
 }
 
-test("without closets the hits are what they were", () => {
+test("without closets the hits stay as they are", () => {
   const hits = [hit("/a"), hit("/b")];
   expect(labelClosets(reader([]), hits, ASKED)).toEqual(hits);
 });
 
-test("closets that cannot be read take nothing away from the search", () => {
+test("if the closets cannot be read, the search still returns its hits", () => {
   const { closets } = reader([]);
   const broken = {
     ...closets,
@@ -45,7 +45,7 @@ test("closets that cannot be read take nothing away from the search", () => {
   expect(labelClosets({ closets: broken }, [hit("/a")], ASKED)).toEqual([hit("/a")]);
 });
 
-test("the boost goes by the rank of the source's best closet, five closets have one", () => {
+test("a hit's boost depends on the rank of its source's best closet, and only five closets boost", () => {
   const sources = ["/a", "/b", "/c", "/d", "/e", "/f"];
   const closets = sources.map((source, index): [string, number] => [source, 0.9 - index / 10]);
   const found = labelClosets(
@@ -64,7 +64,7 @@ test("the boost goes by the rank of the source's best closet, five closets have 
   expect(found.map((one) => one["matched_via"])).toEqual(["drawer", ...Array<string>(5).fill("drawer+closet")]);
 });
 
-test("a second closet of a source takes a rank, and says nothing more", () => {
+test("a second closet of a source takes a rank, but does not boost again", () => {
   const found = labelClosets(
     reader([
       ["/a", 0.9, "the best"],
@@ -78,7 +78,7 @@ test("a second closet of a source takes a rank, and says nothing more", () => {
   expect(found[0]?.["closet_preview"]).toBe("the best");
 });
 
-test("a closet that is far away or of another model says nothing", () => {
+test("a closet that is too far away or of another model is ignored", () => {
   const far = reader([["/a", -0.6]]);
   expect(labelClosets(far, [hit("/a")], ASKED)).toEqual([hit("/a")]);
   expect(labelClosets(reader([["/a", 0.9]]), [hit("/a")], { ...ASKED, vector: new Float32Array(3) })).toEqual([
@@ -86,7 +86,7 @@ test("a closet that is far away or of another model says nothing", () => {
   ]);
 });
 
-test("the preview ends after 200 characters, the text after 10,000 and with a word about it", () => {
+test("the preview is cut after 200 characters, and the text after 10,000 with a note", () => {
   const closets = reader([["/a", 0.9, "🙂".repeat(300)]], { "of /a": { index: 2, total: 7 } });
   const [long] = labelClosets(closets, [hit("/a", { text: "ü".repeat(10_001) })], ASKED);
   expect(long).toMatchObject({ closet_preview: "🙂".repeat(200), drawer_index: 2, total_drawers: 7 });
@@ -97,7 +97,7 @@ test("the preview ends after 200 characters, the text after 10,000 and with a wo
   expect(whole?.text).toBe("ü".repeat(10_000));
 });
 
-test("a slice is found under its own id, and one drawer of a source bears no number", () => {
+test("a slice is found under its own id, and a source's only drawer gets no number", () => {
   const closets = reader([["/a", 0.9]], { "slice of /a": { index: 1, total: 4 }, "of /a": { index: 0, total: 1 } });
   const found = labelClosets(closets, [hit("/a", { chunk_id: "slice of /a" }), hit("/a"), hit("")], ASKED);
   expect(found[0]).toMatchObject({ drawer_index: 1, total_drawers: 4 });

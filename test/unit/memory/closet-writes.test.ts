@@ -1,4 +1,4 @@
-/** Closets in the ledger: built with their drawers in one transaction, and gone with any text they could quote. */
+/** Closets in the ledger: written in one transaction with their drawers, and deleted with any text that they quote. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -89,18 +89,18 @@ test("mining a document writes its closets, which point at its first drawers", (
   });
 });
 
-test("a document mined again has the closets of its new text and no others", () => {
+test("a document that is mined again has only the closets of its new text", () => {
   mine("/p/a.md", Array.from({ length: 12 }, (_, n) => `## Heading ${n} ${"word ".repeat(9)}`).join("\n\n"));
   expect(closets().length).toBeGreaterThan(1);
   mine("/p/a.md", TEXT);
   expect(closets().map(({ id }) => id.slice(-3))).toEqual(["_01"]);
   const before = closets();
-  // Too short to be filed: what was filed of it stays, as upstream has it.
+  // Too short to be filed: the old drawers and closets stay, as upstream does it.
   mine("/p/a.md", "");
   expect(closets()).toEqual(before);
 });
 
-test("a closet waits for its vector, is listed with it, and its removal is listed when the palace may hold it", () => {
+test("a closet is listed for the palace with its vector, and its removal is listed after it was sent", () => {
   mine("/p/a.md", TEXT);
   expect(reader.closets.outbox.lag().awaitingVector).toBe(1);
   expect(sent()).toEqual([]);
@@ -112,7 +112,7 @@ test("a closet waits for its vector, is listed with it, and its removal is liste
   expect(sent()).toEqual([]);
   write("source.remove", { wing: "proj", sourceFile: "/p/a.md" });
   expect(sent()).toEqual([{ id: entry?.id, isGone: true }]);
-  // Back before the removal was sent: overtaken.
+  // The closet is back before its removal was sent.
   mine("/p/a.md", TEXT);
   expect(sent()).toEqual([]);
   embedAll();
@@ -131,7 +131,7 @@ test("a vector of an older text is dropped", () => {
   expect(closets()[0]?.vector).toBeNull();
 });
 
-test.each(["delete_drawer", "update_drawer"])("%s of one drawer takes the closets that quote its source", (tool) => {
+test.each(["delete_drawer", "update_drawer"])("%s of one drawer deletes the closets that quote its source", (tool) => {
   mine("/p/a.md", TEXT);
   mine("/p/b.md", TEXT);
   const [first] = drawers();
@@ -140,7 +140,7 @@ test.each(["delete_drawer", "update_drawer"])("%s of one drawer takes the closet
   expect(closets().map(({ source_file: source }) => source)).toEqual(["/p/b.md"]);
 });
 
-test("delete_by_source says beforehand what it would take, and takes it", () => {
+test("delete_by_source previews how many closets it deletes, and then deletes them", () => {
   mine("/p/a.md", TEXT);
   expect(write("delete_by_source", { source_file: "/p/a.md" })).toMatchObject({
     ...{ match_count: 3, closet_match_count: 1 },
@@ -150,8 +150,8 @@ test("delete_by_source says beforehand what it would take, and takes it", () => 
   expect(closets()).toEqual([]);
 });
 
-test("sync takes the closets of a file that is gone, and says how many", async () => {
-  // What speaks for the folder: a file in it that is still there.
+test("sync deletes the closets of a deleted file, and returns their number", async () => {
+  // A file that still exists proves that the folder can be read.
   mine(file, TEXT);
   mine(join(folder, "away.md"), TEXT);
   const params = { project_dir: folder, apply: true };
@@ -160,7 +160,7 @@ test("sync takes the closets of a file that is gone, and says how many", async (
   expect(closets().map(({ source_file: source }) => source)).not.toContain(join(folder, "away.md"));
 });
 
-test("closets go with their source's last drawer, whoever deletes it", () => {
+test("deleting a source's last drawer deletes its closets, whoever does it", () => {
   mine("/p/a.md", TEXT);
   const database = new Database(file);
   const [first, ...others] = drawers();
@@ -171,7 +171,7 @@ test("closets go with their source's last drawer, whoever deletes it", () => {
   expect(closets()).toEqual([]);
 });
 
-test("a rebuild makes from the drawers what was made from the document", () => {
+test("a rebuild from the drawers makes the same closets as mining the document", () => {
   const long = Array.from(
     { length: 40 },
     (_, n) => `## Heading ${n}\n\nWe fixed the bug number ${n} in the Parser. ${"x ".repeat(60)}`,
@@ -194,7 +194,7 @@ test("a rebuild makes from the drawers what was made from the document", () => {
   expect(closets().map(({ id, text }) => ({ id, text }))).toEqual(before);
 });
 
-test("a rebuild tags with the names it is told of, wherever in the source they stand, and makes what mining made", () => {
+test("a rebuild tags the given names anywhere in the source, as mining does", () => {
   const content = `${TEXT}${"some words on other things. ".repeat(400)}At the end Zoë O'Hara is named once, in passing.`;
   const source = { ...{ wing: "proj", room: "notes", sourceFile: "/p/z.md", content }, sha256: "s", mtime: 1 };
   write("source.replace", { ...source, knownNames: ["Zoë O'Hara"] });
@@ -209,7 +209,7 @@ test("a rebuild tags with the names it is told of, wherever in the source they s
 
 const entitiesOf = (metadata: string): unknown => (JSON.parse(metadata) as Record<string, unknown>)["entities"];
 
-test("a closet of others comes once with its vector, again only when it differs", () => {
+test("a closet of another program is adopted once with its vector, and again only when it differs", () => {
   const take = (text: string): number => {
     const metadata = { wing: "w", room: "r", source_file: "/x.md" };
     const row = { id: "c1", text, metadata, vector: new Float32Array([1, 0]) };
@@ -219,7 +219,7 @@ test("a closet of others comes once with its vector, again only when it differs"
   expect(closets()).toMatchObject([{ id: "c1", text: "two", vector: expect.any(Buffer) as Buffer }]);
 });
 
-test("a rebuild leaves what a language model has written, and what is no file of a miner", () => {
+test("a rebuild keeps closets of a language model, and skips sources that no miner filed", () => {
   write("add_drawer", { wing: "w", room: "r", content: "by hand", source_file: "/p/hand.md" });
   mine("/p/a.md", TEXT);
   writer.closets.adopt({
@@ -240,7 +240,7 @@ test("a rebuild leaves what a language model has written, and what is no file of
   expect(closets()).toHaveLength(2);
 });
 
-test("a ledger of version 3 gets the tables, and its documents closets by a rebuild", () => {
+test("a ledger of version 3 gets the tables for closets, and can then mine and remove documents", () => {
   writer.close();
   reader.close();
   rmSync(file);
@@ -259,7 +259,7 @@ test("a ledger of version 3 gets the tables, and its documents closets by a rebu
   expect(closets()).toEqual([]);
 });
 
-test("a run of capitals that upstream's pattern is caught in for ever is passed over", { timeout: 20_000 }, () => {
+test("text on which upstream's pattern would never end is filed in bounded time", { timeout: 20_000 }, () => {
   mine(
     "/p/a.md",
     `Aa${"B".repeat(3_000)}1 is the beginning of it, ${"#".repeat(500)} ${'"'.repeat(500)}${" ".repeat(900)}`,

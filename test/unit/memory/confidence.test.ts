@@ -1,4 +1,4 @@
-/** When a hit is called weak. The figures behind it: docs/lab/figures.md. */
+/** Which hits count as weak. The figures behind it: docs/lab/figures.md. */
 import { expect, test } from "vitest";
 import { isWeakMatch } from "../../../src/memory/search/confidence.ts";
 
@@ -7,13 +7,13 @@ const candidate = (cosine: number, coverage: number) => ({
   words: { drawer: 0, pairs: 0, source: 0, coverage },
 });
 
-test("a short drawer that is near in meaning is no weak match, whatever its words; a long one, or a far one, is", () => {
+test("a short drawer near in meaning is not weak, even without matching words; a long one, or a far one, is", () => {
   expect(isWeakMatch(candidate(0.486, 0), 24)).toBe(false);
   expect(isWeakMatch(candidate(0.387, 0.25), 800)).toBe(true);
   expect(isWeakMatch(candidate(0.3, 0), 24)).toBe(true);
 });
 
-test("without a vector a short drawer is judged by its words", () => {
+test("a short drawer without a vector is judged by its words", () => {
   expect([isWeakMatch(candidate(Number.NaN, 0.2), 24), isWeakMatch(candidate(Number.NaN, 0.5), 24)]).toEqual([
     true,
     false,

@@ -1,4 +1,7 @@
-/** What a feeder asks for is held to what can be done: no cut goes on for ever, no source fills the ledger in one write. */
+/**
+ * Sizes and halls that a feeder asks for are limited, so that cutting always ends and no source fills the ledger in
+ * one write.
+ */
 import { expect, test } from "vitest";
 import { hallFinder, hallList, hallOf } from "../../../src/memory/drawer/hall.ts";
 import { chunkDocument, USUAL_CUT, validCut } from "../../../src/memory/source/chunk.ts";
@@ -6,7 +9,7 @@ import { structuralEntities } from "../../../src/memory/source/structural-entiti
 import { SOURCE_DRAWERS_MAX } from "../../../src/protocol/limits.ts";
 import { cpuTimeOf } from "../../helpers/cpu-time.ts";
 
-test("a cut is what MemPalace's is, unless another one is asked for that comes to an end", () => {
+test("the default cut is MemPalace's, and another one is accepted only if cutting with it ends", () => {
   expect(validCut(undefined)).toBe(USUAL_CUT);
   expect(validCut({ size: 3, overlap: 1, sizeMin: 3, more: 1 })).toEqual({ size: 3, overlap: 1, sizeMin: 3 });
   for (const wrong of [null, 7, "800", [], {}])
@@ -24,7 +27,7 @@ test("a cut is what MemPalace's is, unless another one is asked for that comes t
     expect(() => validCut({ size, overlap, sizeMin })).toThrow("cut must be");
 });
 
-test("every cut that is allowed comes to an end, and leaves no character out that is no space", () => {
+test("every allowed cut ends, and leaves out no character except white space", () => {
   const text = "ab\ncd\n\nefgh 😀\n\n\ni".repeat(9);
   for (let size = 1; size <= 12; size++)
     for (let overlap = 0; overlap <= Math.floor(size / 2); overlap++) {
@@ -34,12 +37,12 @@ test("every cut that is allowed comes to an end, and leaves no character out tha
     }
 });
 
-test("cutting stops when there are more drawers than one write takes", () => {
+test("cutting stops once there are more drawers than one write takes", () => {
   const chunks = chunkDocument("x".repeat(SOURCE_DRAWERS_MAX + 500), { size: 1, overlap: 0, sizeMin: 0 });
   expect(chunks).toHaveLength(SOURCE_DRAWERS_MAX + 1);
 });
 
-test("halls are found by keywords of somebody's own, as they are spelled, the first of equals winning", () => {
+test("with custom halls, the hall with most keywords wins, keywords are case-sensitive, and the first of equals wins", () => {
   const find = hallFinder([
     ["first", ["Bug", "naïve"]],
     ["second", ["bug", "naïve"]],
@@ -53,14 +56,14 @@ test("halls are found by keywords of somebody's own, as they are spelled, the fi
   expect(hallFinder([])("a bug")).toBe("general");
 });
 
-test("what is no list of halls is refused", () => {
+test("a value that is not a list of halls is refused", () => {
   expect(hallList([["a", ["b"]]])).toEqual([["a", ["b"]]]);
   const tooMany = Array(4_001).fill(["a", []]);
   for (const wrong of [{}, "a", [["a"]], [["a", [7]]], [[7, []]], [["a", ["x".repeat(201)]]], tooMany])
     expect(() => hallList(wrong)).toThrow("halls must be");
 });
 
-test("what a large drawer refers to is found in time that grows with its length, whatever stands in it", () => {
+test("references in a large drawer are found in linear time, whatever its text", () => {
   const took = (text: string): number => cpuTimeOf(() => structuralEntities(text));
   for (const unit of ["a.", "a-", "/a.", "aA."]) {
     took(unit.repeat(1_000));

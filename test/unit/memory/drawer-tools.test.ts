@@ -1,4 +1,4 @@
-/** The drawer tools that 3.11 added, against a real ledger: ids that stand for many rows, lists of ids, sources, checkpoints. */
+/** The drawer tools that 3.11 added, on a real ledger: ids of many rows, lists of ids, sources, checkpoints. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const file = (content: string, more: Record<string, unknown> = {}): Answer =>
   write("add_drawer", { wing: "w", room: "r", content, ...more });
 const LONG = "äbc ".repeat(500);
 
-test("the id that a long text got stands for all of it: get joins, update cuts anew, delete takes all slices", () => {
+test("a long text's id means all its slices: get joins them, update cuts the new text, delete removes all", () => {
   const { drawer_id: id, chunk_ids: slices } = file(LONG);
   expect(slices).toHaveLength(3);
   const found = findLogical(reader, id);
@@ -54,7 +54,7 @@ test("the id that a long text got stands for all of it: get joins, update cuts a
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a short drawer that grows past one row is split under its id; an id that another begins with is not touched", () => {
+test("a short drawer that grows past one row is split under its id; an id that only begins the same is not touched", () => {
   const { drawer_id: id } = file("short");
   write("add_drawer", { wing: "w", room: "r", content: "neighbour" });
   expect(write("update_drawer", { drawer_id: id, content: LONG })).toMatchObject({ drawer_id: id, chunks: 3 });
@@ -69,7 +69,7 @@ test("a short drawer that grows past one row is split under its id; an id that a
   expect(reader.drawerCount()).toBe(4);
 });
 
-test("lists of ids answer each in its place; a missing one is an error of its own, a bad list refuses all", async () => {
+test("a list of ids gets an answer for each in order, with an error for a missing one; an invalid list is refused", async () => {
   const [a, b] = [file("a").drawer_id, file(LONG).drawer_id];
   expect(await getDrawers(reader, { drawer_ids: [b, "nope", a] })).toMatchObject({
     results: [{ content: LONG }, { drawer_id: "nope", error: "Drawer not found: nope" }, { content: "a" }],
@@ -82,7 +82,7 @@ test("lists of ids answer each in its place; a missing one is an error of its ow
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a long list is fetched in parts, and others are answered between them", async () => {
+test("a long list is fetched in parts, and other requests run between them", async () => {
   const ids = Array.from({ length: 30 }, (_, index) => file(`${index} ${"harbour ".repeat(11_000)}`).drawer_id);
   let turns = 0;
   const others = (): void => {
@@ -95,7 +95,7 @@ test("a long list is fetched in parts, and others are answered between them", as
   expect(turns).toBeGreaterThan(1);
 });
 
-test("deleting by source only looks unless told otherwise, and takes that source in every wing", () => {
+test("delete_by_source only previews by default, and deletes that source in every wing", () => {
   file("one", { source_file: "/s.md" });
   file("two", { wing: "v", source_file: "/s.md" });
   file("other", { source_file: "/s.md.bak" });
@@ -110,13 +110,13 @@ test("deleting by source only looks unless told otherwise, and takes that source
   expect(reader.drawerCount()).toBe(1);
 });
 
-test("the preview of a source's deletion names five of its places, as MemPalace does", () => {
+test("the preview of delete_by_source names five places, as MemPalace does", () => {
   for (let at = 0; at < 6; at++) file(`text ${at}`, { room: `r${at}`, source_file: "/s.md" });
   const { match_count: count, sample } = write("delete_by_source", { source_file: "/s.md" });
   expect([count, sample]).toEqual([6, [0, 1, 2, 3, 4].map((at) => ({ wing: "w", room: `r${at}` }))]);
 });
 
-test("a checkpoint files what is not there yet, tells what is wrong item by item, and writes the diary", () => {
+test("a checkpoint files new items, reports duplicates and errors by item, and writes the diary", () => {
   const stored = file("known").drawer_id;
   const item = (content: unknown): object => ({ wing: "w", room: "r", content });
   const items = [item("known"), item("new"), item("new again"), item(7), "no item", { ...item("x"), wing: "a/b" }];
@@ -136,7 +136,7 @@ test("a checkpoint files what is not there yet, tells what is wrong item by item
       { item: "no item", error: "item must be an object" },
       { success: false, error: "wing contains invalid path characters" },
     ],
-    // The items are kept, though the diary's wing is none.
+    // The items are kept, although the diary's wing is invalid.
     diary: { success: false, error: "name contains invalid path characters" },
   });
   expect(reader.drawerCount()).toBe(2);
@@ -144,7 +144,7 @@ test("a checkpoint files what is not there yet, tells what is wrong item by item
   expect(again).toMatchObject({ added: [{ reason: "already_exists" }], diary: { success: true, agent: "tester" } });
 });
 
-test("a checkpoint that is sent again is done once, whatever was found out before the second time", () => {
+test("a repeated checkpoint is done once, whatever the search for duplicates finds the second time", () => {
   const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
   const params = { items: [{ wing: "w", room: "r", content: "once" }], diary: { agent_name: "a", entry: "e" } };
   const call = {
@@ -165,7 +165,7 @@ test("a checkpoint that is sent again is done once, whatever was found out befor
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a bound with an offset means that moment by the broker's own clock, and a window upside down is refused", () => {
+test("a bound with an offset is converted to the broker's local time, and a reversed window is refused", () => {
   vi.stubEnv("TZ", "America/New_York");
   expect(validWindow({ since: "2026-04-01", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",
@@ -175,7 +175,7 @@ test("a bound with an offset means that moment by the broker's own clock, and a 
     since: "2025-12-31T21:00:00.123456",
     before: "2026-04-01",
   });
-  // A day has no offset. MemPalace accepts a Z behind it, too.
+  // A date has no offset, but MemPalace accepts a Z after it.
   expect(validWindow({ since: "2026-04-01Z" })).toEqual({ since: "2026-04-01" });
   expect(validWindow({ since: "", before: null })).toEqual({});
   expect(() => validWindow({ since: "2026-02-30" })).toThrow(

@@ -1,4 +1,4 @@
-/** The rules of facts through the real ledger: what is stored, what is answered, what repeats change. */
+/** The rules of facts on a real ledger: storing, querying and repeating. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
@@ -18,7 +18,7 @@ const query = (values: Record<string, unknown>): Shown => queryFacts(graph.reade
 const objects = (list: unknown): unknown[] => (list as { object: unknown }[]).map(({ object }) => object);
 
 describe("kg_add", () => {
-  it("keeps names as first written and ids as upstream makes them", () => {
+  it("keeps the first spelling of a name, and makes upstream's ids", () => {
     graph.write("kg_add", { subject: "  Alice O'Brien Jr ", predicate: "Works At", object: "Dr. Chen" });
     expect(graph.write("kg_add", { subject: "ALICE obrien jr", predicate: "works_at", object: "DR. CHEN" })).toEqual({
       success: true,
@@ -30,13 +30,13 @@ describe("kg_add", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1 });
   });
 
-  it("finds an open fact again whatever else is given, and opens a new one once that has ended", () => {
+  it("returns the open fact if there is one, and opens a new one after that has ended", () => {
     const first = graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" }) as { triple_id: string };
     expect(graph.write("kg_add", { ...JOB, valid_from: "2024-01-01", valid_to: "2024-02-01" })).toMatchObject(first);
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" });
     const again = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
     expect(again.triple_id).not.toBe(first.triple_id);
-    // Opened and ended within one millisecond, twice: still two ids.
+    // Opened and ended twice within one millisecond: still two ids.
     graph.write("kg_invalidate", { ...JOB, ended: "2025-06-01" }, { atMs: 5 });
     const third = graph.write("kg_add", JOB, { atMs: 5 }) as { triple_id: string };
     const ids = [first, again, third].map((reply) => reply.triple_id);
@@ -44,14 +44,14 @@ describe("kg_add", () => {
     for (const id of ids) expect(id).toMatch(/^t_alice_works_at_acme_[0-9a-f]{12}$/);
   });
 
-  it("repeated with its key is done once and answered alike", () => {
+  it("with a repeated key is done once and answered the same", () => {
     const first = graph.write("kg_add", JOB, { key: "k", atMs: 1 });
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     expect(graph.write("kg_add", JOB, { key: "k", atMs: 9 })).toEqual(first);
     expect(factStats(graph.reader.graph)).toMatchObject({ triples: 1, current_facts: 0 });
   });
 
-  it("is told to whoever keeps the files, and journaled, also where it cannot be repeated", () => {
+  it("is reported as a change and journaled, even if it cannot be repeated", () => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
     const call = { key: "k", isRepeatable: false, method: "kg_add", params: JOB, peer, requestId: "r", atMs: 1 };
     expect(graph.writer.commit([call]).changes).toEqual({ added: 0, written: [], removed: [], graph: 3, closets: 0 });
@@ -66,12 +66,12 @@ describe("kg_add", () => {
     [{ ...JOB, subject: "a\0b" }, "subject contains null bytes"],
     [{ ...JOB, predicate: "a/b" }, "predicate contains invalid path characters"],
     [{ ...JOB, predicate: "_a" }, "predicate contains invalid characters"],
-  ])("answers what it refuses %#", (params, error) => {
+  ])("answers an invalid value with an error %#", (params, error) => {
     expect(graph.write("kg_add", params)).toEqual({ success: false, error });
     expect(graph.reader.graph.isEmpty()).toBe(true);
   });
 
-  it("raises on an interval that ends before it starts", () => {
+  it("fails on an interval that ends before it starts", () => {
     expect(graph.write("kg_add", { ...JOB, valid_from: "2025-02-01", valid_to: "2025-01-01" })).toMatchObject({
       message: "Internal tool error",
       data: {
@@ -84,7 +84,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("end every open fact of these ends, and succeed where there is none", () => {
+  it("end every open fact with this subject, predicate and object, and succeed if none is open", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,
@@ -98,7 +98,7 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(query({ entity: "Alice" }).facts[0]).toMatchObject({ valid_to: "2025-06-07", current: false });
   });
 
-  it("leave all as it was when the end lies before the start", () => {
+  it("change no fact if the end is before the start", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-02-01" });
     const words = "is before valid_from='2025-02-01'; an inverted interval would be invisible to every KG query";
     expect(graph.write("kg_invalidate", { ...JOB, ended: "2025-01-01" })).toMatchObject({
@@ -117,7 +117,7 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
   });
 
-  it("a question about the boundary is answered with the successor alone", () => {
+  it("at the moment of a change only the new fact holds", () => {
     graph.write("kg_add", JOB);
     const change = { subject: "Alice", predicate: "works at", old_object: "acme", new_object: "Globex" };
     expect(graph.write("kg_supersede", { ...change, at: "2025-06-01" })).toMatchObject({
@@ -131,14 +131,14 @@ describe("kg_invalidate and kg_supersede", () => {
     expect(query({ entity: "Initech" }).facts[0]).toMatchObject({ valid_from: "2026-01-01T00:00:00Z" });
   });
 
-  it("a supersede without a fact to end opens the new one, and makes no entity of the old", () => {
+  it("a supersede without an old fact opens the new one, and makes no entity of the old object", () => {
     graph.write("kg_supersede", { subject: "Alice", predicate: "likes", old_object: "tea", new_object: "coffee" });
     expect(factStats(graph.reader.graph)).toMatchObject({ entities: 2, triples: 1, current_facts: 1 });
   });
 });
 
 describe("kg_query", () => {
-  it("tells what is past, present and future, unless a moment is asked for", () => {
+  it("separates past, present and future facts, unless it asks about a moment", () => {
     graph.write("kg_add", { ...JOB, object: "Past", valid_to: "2025-01-01" });
     graph.write("kg_add", { ...JOB, object: "Present" });
     graph.write("kg_add", { ...JOB, object: "Future", valid_from: "2027-01-01" });
@@ -151,7 +151,7 @@ describe("kg_query", () => {
     expect([then["historical_facts"], then["active_facts"]].map(objects)).toEqual([[], ["Past", "Present"]]);
   });
 
-  it("shows a fact about oneself from both sides, and one side where that is asked", () => {
+  it("shows a fact about oneself in both directions, or in the one that was asked for", () => {
     graph.write("kg_add", { subject: "Narcissus", predicate: "loves", object: "Narcissus" });
     expect(query({ entity: "Narcissus" }).facts.map(({ direction }) => direction)).toEqual(["outgoing", "incoming"]);
     expect(query({ entity: "Narcissus", direction: "incoming" }).facts).toHaveLength(1);
@@ -160,7 +160,7 @@ describe("kg_query", () => {
     );
   });
 
-  it("takes a part of a name for the one entity that has it, and names the several", () => {
+  it("resolves a part of a name to the only entity that has it, and lists several as candidates", () => {
     graph.write("kg_add", { subject: "Alice Smith", predicate: "likes", object: "tea_100%" });
     expect(query({ entity: "smith" })).toMatchObject({ entity: "Alice Smith", resolved_from: "smith", count: 1 });
     expect(query({ entity: "mit" })).not.toHaveProperty("candidates");
@@ -173,7 +173,7 @@ describe("kg_query", () => {
         { id: "bob_smith", name: "Bob Smith" },
       ],
     });
-    // An entity of its own has the name: its facts, if none, none.
+    // An entity has exactly this name: it is used, even if it has no facts then.
     graph.write("kg_add", { subject: "Smith", predicate: "is", object: "a name" });
     expect(query({ entity: "Smith", as_of: "" })).toMatchObject({ entity: "Smith", count: 1 });
     graph.write("kg_add", { subject: "Carol", predicate: "likes", object: "tea", valid_from: "2025-01-01" });
@@ -186,7 +186,7 @@ describe("kg_query", () => {
   });
 });
 
-it("kg_timeline pages through facts by their start, unknown starts last", () => {
+it("kg_timeline pages through facts by start, unknown starts last", () => {
   const starts = ["2025-03-01", undefined, "2025-01-01", "2025-02-01"];
   starts.forEach((valid_from, index) => graph.write("kg_add", { ...JOB, object: `o${index}`, valid_from }));
   const page = (values: Record<string, unknown>) => factTimeline(graph.reader.graph, values) as Record<string, unknown>;

@@ -8,7 +8,7 @@ const WORDS =
 const TEXT = [...WORDS, ...WORDS.toReversed()].join(" ");
 const same = (a: string, b: string): boolean => isNearlySame(fingerprintOf(a), fingerprintOf(b));
 
-test("texts that differ in case, spaces and punctuation, or in a word of many, are nearly the same", () => {
+test("texts that differ only in case, spaces and punctuation, or in one of many words, are near-duplicates", () => {
   expect(same(TEXT, `  ${TEXT.toUpperCase().replaceAll(" ", ",\n ")}!`)).toBe(true);
   expect(same(TEXT, `${TEXT} indeed`)).toBe(true);
 });
@@ -21,7 +21,7 @@ test("texts with another number, of another length or about something else are n
   expect(same("?!", "…")).toBe(false);
 });
 
-test("a text is found among many by what it is nearly the same as", () => {
+test("a near-duplicate is found among many texts", () => {
   const folder = new Folder<number>();
   for (let at = 0; at < 200; at++) folder.add(fingerprintOf(`${TEXT} and then item number ${at}`), at);
   expect(folder.find(fingerprintOf(`${TEXT} and then the item number 77`))).toBe(77);

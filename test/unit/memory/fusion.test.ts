@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { fuse } from "../../../src/memory/search/fusion.ts";
 
-/** Of a drawer that holds so much of the words itself. */
+/** Lexical scores of a drawer with this score for its own words. */
 const words = (drawer: number) => ({ drawer, pairs: 0, source: 0, coverage: 0 });
 const rows = (ranked: { row: number }[]): number[] => ranked.map(({ row }) => row);
 
-test("half of the score is the cosine, half the share of the best lexical score", () => {
+test("the score is half cosine, half the share of the best lexical score", () => {
   const ranked = fuse(
     [
       { row: 1, words: words(4), cosine: 0.2 },
@@ -18,7 +18,7 @@ test("half of the score is the cosine, half the share of the best lexical score"
   expect(ranked.map(({ score }) => score)).toEqual([0.7, 0.6, 0.475]);
 });
 
-test("a drawer without a vector yet is ranked by its words alone", () => {
+test("a drawer without a vector is ranked by its words alone", () => {
   const candidates = [
     { row: 1, words: words(10), cosine: Number.NaN },
     { row: 2, words: words(5), cosine: 0.9 },
@@ -29,7 +29,7 @@ test("a drawer without a vector yet is ranked by its words alone", () => {
   ]);
 });
 
-test("lexical mode does not look at cosines, vector mode not at words", () => {
+test("lexical mode ignores cosines, vector mode ignores words", () => {
   const candidates = [
     { row: 1, words: words(1), cosine: 0.9 },
     { row: 2, words: words(2), cosine: 0.1 },
@@ -39,18 +39,18 @@ test("lexical mode does not look at cosines, vector mode not at words", () => {
   expect(rows(fuse(candidates, "vector"))).toEqual([1, 2]);
 });
 
-test("equal scores stand in row order", () => {
+test("equal scores are in row order", () => {
   const candidates = [9, 3, 7].map((row) => ({ row, words: words(1), cosine: 0.5 }));
   expect(rows(fuse(candidates, "hybrid"))).toEqual([3, 7, 9]);
 });
 
-test("no lexical hit at all gives no NaN", () => {
+test("if no hit has a lexical score, the scores are still numbers", () => {
   expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "hybrid")[0]?.score).toBe(0.2);
   expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "lexical")[0]?.score).toBe(0);
   expect(fuse([], "hybrid")).toEqual([]);
 });
 
-test("pairs and the source count for less than the drawer's own words", () => {
+test("pairs and the source count less than the drawer's own words", () => {
   const parts = (drawer: number, pairs: number, source: number) => ({ drawer, pairs, source, coverage: 1 });
   const ranked = fuse(
     [

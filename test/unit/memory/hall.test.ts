@@ -1,4 +1,4 @@
-/** The hall of a text against the plain definition: the first hall that holds most of its keywords as substrings. */
+/** The hall of a text by a plain definition: the first hall with the most keywords that are substrings. */
 import { expect, test } from "vitest";
 import { hallOf } from "../../../src/memory/drawer/hall.ts";
 import { KeywordScanner } from "../../../src/memory/drawer/keywords.ts";
@@ -10,9 +10,9 @@ test.each([
   ["gameplay", "creative"],
   ["happy code", "emotions"],
   ["é love 😀 hate", "emotions"],
-])("%s is of hall %s", (text, hall) => expect(hallOf(text)).toBe(hall));
+])("%s belongs to hall %s", (text, hall) => expect(hallOf(text)).toBe(hall));
 
-test("a scanner finds what String.includes finds, overlapping keywords too", () => {
+test("the scanner finds the same keywords as String.includes, also overlapping ones", () => {
   const keywords = ["ab", "abc", "bc", "c", "cab", "b a"];
   const scanner = new KeywordScanner(keywords.map((keyword, owner) => ({ keyword, owner })));
   let seed = 7;

@@ -1,4 +1,7 @@
-/** What a mine makes of the names on its drawers, write by write; the rules themselves are held by links-parity.test.ts. */
+/**
+ * The links that a mine makes of the names on its drawers, write by write; links-parity.test.ts tests the rules
+ * themselves.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listHallways } from "../../../src/memory/graph/tunnels.ts";
 import { LINKS_CHANGED_MAX } from "../../../src/protocol/limits.ts";
@@ -23,7 +26,7 @@ const hallways = (wing = "w"): Link[] =>
   (listHallways(graph.reader.graph, { wing, limit: 500 }) as { hallways: Link[] }).hallways;
 const labels = (wing = "w"): unknown[] => hallways(wing).map(({ label }) => label);
 
-test("names that stand together on two drawers have a hallway, and lose it when they no longer do", () => {
+test("names that share two drawers have a hallway, and lose it when they no longer share two", () => {
   file("a.md", ["Alice", "Bob", "Carla"]);
   file("b.md", ["Bob", "Alice"]);
   expect(rebuild()).toEqual({ hallways: 1, tunnels: 0, left: 0 });
@@ -33,7 +36,7 @@ test("names that stand together on two drawers have a hallway, and lose it when 
   expect(labels()).toEqual(["Bob ↔ Carla (co-occur in 2 drawers across 1 room: r)"]);
 });
 
-test("what stays as it was is not written again, and how strong a link has grown stays with it", () => {
+test("an unchanged hallway is not written again, and its strength is kept when it changes", () => {
   for (const name of ["a.md", "b.md"]) file(name, ["Alice", "Bob"]);
   rebuild();
   const [first] = hallways();
@@ -50,7 +53,7 @@ test("what stays as it was is not written again, and how strong a link has grown
   expect(hallways()).toMatchObject([{ co_occurrence_count: 3, strength: 1.5 }]);
 });
 
-test("another wing's are left alone, and a name both know joins them", () => {
+test("a mine leaves other wings' hallways alone, and joins wings by a shared name", () => {
   for (const wing of ["w", "v"]) for (const name of ["a.md", "b.md", "c.md"]) file(name, ["Alice", "Bob"], wing);
   expect(rebuild("w")).toEqual({ hallways: 1, tunnels: 0, left: 0 });
   expect(rebuild("v")).toEqual({ hallways: 1, tunnels: 2, left: 0 });
@@ -61,7 +64,7 @@ test("another wing's are left alone, and a name both know joins them", () => {
   ]);
 });
 
-test("more than one write may change is done by the next", () => {
+test("changes beyond the limit of one write are made by the next", () => {
   const letters = "abcdefghijklmnopqrstuvwxy";
   for (let group = 0; group < 8; group++) {
     const names = Array.from(letters, (letter) => `Q${letters.charAt(group)}${letter}q`);

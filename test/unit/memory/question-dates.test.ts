@@ -16,7 +16,7 @@ test.each([
   ["deploys in May 2023", ["2023-05-08", "2023-05-20"]],
   ["Where were we in March?", ["2023-03-01"]],
   ["what changed during 2024", ["2024-01-31", "2024-02-05"]],
-])("%s names its days", (query, days) => {
+])("%s means these days", (query, days) => {
   expect(agreeing(query)).toEqual(days);
 });
 
@@ -26,11 +26,11 @@ test.each([
   "the 45 May",
   "what happened last week",
   "error 2023 in the log",
-])("%s names no day that is sure", (query) => {
+])("%s means no certain day", (query) => {
   expect(agreeing(query)).toEqual([]);
 });
 
-test("days counted from today need to be told what day it is", () => {
+test("relative dates need the current day", () => {
   const now = "2024-02-07T10:00:00";
   expect(agreeing("what did we do last week?", now)).toEqual(["2024-01-31"]);
   expect(agreeing("this week's notes", now)).toEqual(["2024-02-05"]);
@@ -39,7 +39,7 @@ test("days counted from today need to be told what day it is", () => {
   expect(agreeing("last year", now)).toEqual(["2023-05-08", "2023-05-20", "2023-03-01"]);
 });
 
-test("phrases are what stands in quotation marks; inches, apostrophes and lone marks are none", () => {
+test("quoted texts are phrases; inches, apostrophes and single quotation marks are not", () => {
   expect(quotedPhrases('who said "blue cabinet" and “tide tables”?')).toEqual(["blue cabinet", "tide tables"]);
   expect(quotedPhrases('"one", "one" ("two")')).toEqual(["one", "two"]);
   expect(quotedPhrases('a 5" pipe and a 6" pipe, the crew\'s "mess')).toEqual([]);

@@ -1,15 +1,15 @@
-/** The first hits in a cross-encoder's order: through the search tool, on a real ledger searched by words. */
+/** The first hits in a cross-encoder's order, through the search tool on a real ledger that is searched by words. */
 import { expect, test } from "vitest";
 import { RERANKED_MAX } from "../../../src/memory/search/rerank.ts";
 import type { Reranker } from "../../../src/memory/port/search.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
-/** Likes what a note ends with: the higher the number, the better. */
+/** A model that prefers texts with a higher number at their end. */
 const byNumber: Reranker = {
   rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
 };
-/** The fewer other words, the better by BM25; unlike enough that none is folded. */
+/** Texts with fewer other words score higher by BM25. They differ enough that none is folded. */
 const note = (at: number): string =>
   `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
 
@@ -25,7 +25,7 @@ async function search(
   return { order, scores: answer.results.map(({ score }) => score), answer };
 }
 
-test("the first hits come in the model's order with the scores they had, the others stay behind them", async () => {
+test("the first hits come in the model's order with the same list of scores, and the others stay behind them", async () => {
   const before = await search(undefined);
   expect(before.order).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
   const after = await search(byNumber);
@@ -33,7 +33,7 @@ test("the first hits come in the model's order with the scores they had, the oth
   expect(after.scores).toEqual(before.scores);
 });
 
-test("explain tells what it said of each hit, where the hit stood before, and why there is none", async () => {
+test("explain shows the model's score of each hit and its place before, and why no model was used", async () => {
   const { answer } = await search(byNumber, { explain: true }, 3);
   expect(answer).toMatchObject({
     reranked: { state: "used", detail: "the first 3 hits" },
@@ -49,7 +49,7 @@ test("explain tells what it said of each hit, where the hit stood before, and wh
   expect((await search(byNumber, {}, 3)).answer).not.toHaveProperty("reranked");
 });
 
-test("one that fails, or is late, changes nothing", async () => {
+test("a cross-encoder that fails or is late changes no hit", async () => {
   const failing: Reranker = {
     rerank: () => Promise.reject(new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "")),
   };

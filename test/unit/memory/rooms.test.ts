@@ -1,4 +1,4 @@
-/** The room graph: which rooms are neighbours, which are shared, what is told of them. */
+/** The room graph: neighbouring rooms, shared rooms, and statistics. */
 import { describe, expect, it } from "vitest";
 import { findTunnels, graphStats, traverse } from "../../../src/memory/graph/rooms.ts";
 import type { RoomCount } from "../../../src/memory/port/graph.ts";
@@ -20,7 +20,7 @@ const PALACE = [
 const rooms = (list: unknown): unknown[] => (list as { room: string }[]).map(({ room }) => room);
 
 describe("traverse", () => {
-  it("goes from wing to wing, the nearest first, then the fullest", () => {
+  it("goes from wing to wing, nearest rooms first, then those with most drawers", () => {
     expect(traverse(PALACE, { start_room: "auth", max_hops: 1 })).toEqual([
       { room: "auth", wings: ["code", "team"], halls: ["hall_events", "hall_facts"], count: 6, hop: 0 },
       { room: "rituals", wings: ["home", "team"], halls: [], count: 5, hop: 1, connected_via: ["team"] },
@@ -35,7 +35,7 @@ describe("traverse", () => {
     expect(traverse(many, { start_room: "room 0" })).toHaveLength(50);
   });
 
-  it("suggests rooms for one that is not there", () => {
+  it("suggests similar rooms if the room does not exist", () => {
     expect(traverse(PALACE, { start_room: "AUT" })).toEqual({ error: "Room 'AUT' not found", suggestions: ["auth"] });
     expect(traverse(PALACE, { start_room: "my-garden" })).toMatchObject({ suggestions: ["garden"] });
     expect(traverse(PALACE, { start_room: "nope" })).toMatchObject({ suggestions: [] });

@@ -1,4 +1,7 @@
-/** Phrases, dates, neighbours, ended facts and near-duplicates through the search tool, on a real ledger searched by words. */
+/**
+ * Phrases, dates, neighbours, ended facts and near-duplicates through the search tool, on a real ledger searched by
+ * words.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 
@@ -6,7 +9,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must stand one after the other as they are; where none does, that is said", async () => {
+test("quoted words must follow each other exactly; if no drawer has them, the answer says so", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);
@@ -23,13 +26,13 @@ test("quoted words must stand one after the other as they are; where none does, 
   expect(none["notice"]).toMatch(/^No drawer has "boat shore" word for word/);
 });
 
-/** As the feeder of documents files one; its drawers have 800 characters. */
+/** Files a source as the feeder of documents does; its drawers have 800 characters. */
 function fileSource(wing: string, sourceFile: string, content: string, contentDate?: string): void {
   const source = { wing, room: "r", sourceFile, content, sha256: sourceFile, mtime: 1 };
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the day asked for moves up, and none is left out", async () => {
+test("a drawer of the day in the question moves up, and no drawer is left out", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(
@@ -51,7 +54,7 @@ test("a drawer of the day asked for moves up, and none is left out", async () =>
   expect(await palace.search("fence", { now: "soon" })).toHaveProperty("error");
 });
 
-test("neighbours of a hit come from its own source, in order, as many as asked for", async () => {
+test("neighbours of a hit are from its own source, in order, as many as asked for", async () => {
   const paragraph = (name: string): string =>
     `${name}. ${`The ${name} part of the log speaks of ${name}. `.repeat(16)}`;
   fileSource("logs", "/log.md", ["alpha", "bravo", "charlie", "delta", "echo"].map(paragraph).join("\n\n"));
@@ -93,7 +96,7 @@ test("the slices of one long drawer are neighbours too", async () => {
   });
 });
 
-test("a drawer that states an ended fact is labelled and moved down, unless it tells of the change", async () => {
+test("a drawer that states an ended fact is labelled and moved down, unless it mentions the change", async () => {
   const wing = { wing: "people" };
   const [old, fresh, change] = [
     "Alice works at Acme and likes her desk there.",
@@ -120,17 +123,17 @@ test("a drawer that states an ended fact is labelled and moved down, unless it t
   expect(byText.get(old)).toMatchObject({ at: 2, outdated, explain: { demoted: [{ factor: 0.6 }] } });
   expect(byText.get(change)).toMatchObject({ outdated, explain: { demoted: [] } });
   expect(byText.get(fresh)).not.toHaveProperty("outdated");
-  // It was true then.
+  // The fact was true then.
   expect((await palace.search(query, { ...wing, now: "2025-05-01" })).results.some((hit) => "outdated" in hit)).toBe(
     false,
   );
 
-  // Said anew it holds again.
+  // Stated again, the fact holds again.
   palace.write("kg_add", { ...fact, valid_from: "2025-07-01" });
   expect((await palace.search(query, wing)).results.some((hit) => "outdated" in hit)).toBe(false);
 });
 
-test("a fact that is ended today, as kg_invalidate ends it, is out of date at once, and not in a search of yesterday", async () => {
+test("a fact that kg_invalidate ends today is outdated at once, but not in a search as of an earlier day", async () => {
   const wing = { wing: "pets" };
   const drawer = "Our cat Momo sleeps in the attic, Momo and her blanket.";
   for (const text of [drawer, "Cats sleep more than dogs do, in any house."]) palace.file(text, wing);
@@ -146,7 +149,7 @@ test("a fact that is ended today, as kg_invalidate ends it, is out of date at on
   expect(await labels()).toEqual([undefined, undefined]);
 });
 
-test("near-duplicates are folded into the best of them, and others take their places", async () => {
+test("near-duplicates are folded into the best of them, and other drawers take their places", async () => {
   const wing = { wing: "copies" };
   const body =
     "the nightly backup of the ledger goes to the second disk since the first one was full every time we looked at it";
@@ -163,7 +166,7 @@ test("near-duplicates are folded into the best of them, and others take their pl
   for (const other of others) expect(other).not.toHaveProperty("near_duplicates");
 });
 
-test("what differs is found behind hundreds of copies, and where they are too many that is said", async () => {
+test("a different text is found behind hundreds of copies, and the answer says if there are too many copies", async () => {
   const tides = Array.from(
     { length: 30 },
     (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at % 26)}${"xyz".at(at / 26)}`,
@@ -182,7 +185,7 @@ test("what differs is found behind hundreds of copies, and where they are too ma
   expect(await palace.search("harbour tides", { limit: 2 })).toMatchObject({ distinct_results_truncated: true });
 });
 
-test("a passage that several sources hold is one hit, which names the others", async () => {
+test("a passage from several sources is one hit that names the other sources", async () => {
   const wing = { wing: "moved" };
   const passage = `The harbour light is repaired by ${"the same two fitters each spring, who come by boat, ".repeat(3)}`;
   const filed = ["/notes/a.md", "/backup/a.md", "/old/b.md"].map((source_file, at) =>
@@ -209,11 +212,11 @@ test("a passage that several sources hold is one hit, which names the others", a
   expect(others).toHaveLength(2);
   expect(long["also_in"]).toEqual(expect.arrayContaining(others));
   expect(long["also_in"]).toHaveLength(2);
-  // A few words are the same by chance.
+  // A few words may be the same by chance.
   expect(short).not.toHaveProperty("also_in");
 });
 
-test("asked for as the command line, the answer is its text", async () => {
+test("with cli_compatible the answer is the command line's text", async () => {
   const wing = { wing: "shown" };
   palace.file("  The mill grinds on Tuesdays.\nOn Fridays it rests.\n", { ...wing, source_file: "/notes/mill.md" });
   const cli = { ...wing, cli_compatible: true };

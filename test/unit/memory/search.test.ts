@@ -1,4 +1,4 @@
-/** What the search tool says of its hits and of its answer, against a real ledger searched by words. */
+/** The fields of each hit and of the whole answer of the search tool, on a real ledger searched by words. */
 import { expect, test } from "vitest";
 import { confidenceOf, isWeakMatch } from "../../../src/memory/search/confidence.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
@@ -9,7 +9,7 @@ const NOTES = [
   "Lantern oil is bought from the chandler in the old town.",
 ];
 
-test("explain tells what the score of each hit is made of, and its parts add up to it", async () => {
+test("explain shows the parts of a hit's score, and the parts add up to it", async () => {
   await using palace = await createSearchPalace();
   NOTES.forEach((note) => palace.file(note));
   const { results } = await palace.search("blue cabinet of the harbour", { explain: true });
@@ -35,7 +35,7 @@ test("explain tells what the score of each hit is made of, and its parts add up 
   expect((await palace.search("harbour")).results[0]).not.toHaveProperty("explain");
 });
 
-test("a match that shares little with the question is called weak, a good one is not", async () => {
+test("a match that shares few words with the question is marked weak, a good one is not", async () => {
   await using palace = await createSearchPalace();
   NOTES.forEach((note) => palace.file(note));
   const weak = await palace.search("crew salaries negotiated yesterday by telephone");
@@ -48,7 +48,7 @@ test("a match that shares little with the question is called weak, a good one is
   expect(good.results[0]).not.toHaveProperty("weak");
 });
 
-test("nothing found is said", async () => {
+test("an empty result says that no drawer was found", async () => {
   await using palace = await createSearchPalace();
   palace.file(NOTES[0] as string);
   expect(await palace.search("zebra")).toMatchObject({ results: [], nothing_found: true, notice: "Nothing found." });
@@ -63,7 +63,7 @@ test("half of the confidence is meaning where there is a vector", () => {
   expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 
-test("every hit has its id, where it is from, and when it was written and filed", async () => {
+test("every hit has its id, its place and source, and when it was written and filed", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file(NOTES[0] as string, { source_file: "/notes/harbour.md" });
   const [hit] = (await palace.search("harbour")).results;

@@ -1,4 +1,4 @@
-/** What 3.11 refuses as a `source_file` to look for, and what it leaves out of the metadata that agents see. */
+/** The limits of a `source_file` filter in 3.11, and the metadata keys that agents do not see. */
 import { expect, test } from "vitest";
 import { shownMetadata } from "../../../src/memory/drawer/logical.ts";
 import { validSourceFilter } from "../../../src/memory/text/validate.ts";
@@ -9,7 +9,7 @@ test("a source filter has at most 4096 characters, counted without the blanks ar
   expect(() => validSourceFilter(`${longest}x`)).toThrow("source_file exceeds maximum length of 4096 characters");
 });
 
-test("keys that Chroma reserves are not shown", () => {
+test("keys that Chroma reserves are hidden", () => {
   const metadata = { wing: "w", "chroma:uri": "file:///x", "chroma:document": "twice", "my:chroma:key": 1, chroma: 2 };
   expect(shownMetadata(metadata)).toEqual({ wing: "w", "my:chroma:key": 1, chroma: 2 });
 });

@@ -1,4 +1,4 @@
-/** Documents in parts, against a real ledger: nothing of them is to be seen before they are filed, and no two ever mix. */
+/** Documents that are sent in parts, on a real ledger: they are invisible until they are filed, and two never mix. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** The value, or the error's text. */
+/** Returns the value of a write, or the text of its error. */
 function write(
   method: string,
   params: Answer,
@@ -55,7 +55,7 @@ const waiting = (): unknown[] => rows("SELECT length FROM source_part ORDER BY s
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at} 🦊 of a long document\n`).join("");
 
-test("the old document stays until the new one is named, and is then what it had become whole", () => {
+test("the old document stays until the parts are filed, and is then replaced as a whole", () => {
   const [old, long] = [lines("old", 50), lines("new", 200)];
   write("source.replace", { ...SOURCE, content: old });
   const before = texts();
@@ -71,14 +71,14 @@ test("the old document stays until the new one is named, and is then what it had
   expect(rows("SELECT id || text FROM drawer ORDER BY id")).toEqual(inParts);
 });
 
-test("a part that comes again under its key counts once", () => {
+test("a part that is repeated with its key counts once", () => {
   const answer = part("one", 0, "a".repeat(60), "key");
   expect(part("one", 60, "b".repeat(60))).toEqual({ held: 120 });
   expect(part("one", 0, "a".repeat(60), "key")).toEqual(answer);
   expect(waiting()).toEqual([60, 60]);
 });
 
-test("of two that send one document the earlier is refused, and the later's is filed", () => {
+test("if two clients send one document, the earlier sending is refused and the later one is filed", () => {
   part("one", 0, "a".repeat(60));
   part("two", 0, "b".repeat(70));
   expect(part("one", 60, "a".repeat(60))).toMatch(OUT_OF_ORDER);
@@ -88,7 +88,7 @@ test("of two that send one document the earlier is refused, and the later's is f
   expect(replace("two", 70)).toMatch(OUT_OF_ORDER);
 });
 
-test("a document that is filed or removed meanwhile is not overwritten by parts of an older one", () => {
+test("a document that was filed or removed meanwhile is not overwritten by older parts", () => {
   part("one", 0, "a".repeat(60));
   write("source.replace", { ...SOURCE, content: "c".repeat(80) });
   expect(replace("one", 60)).toMatch(OUT_OF_ORDER);
@@ -98,7 +98,7 @@ test("a document that is filed or removed meanwhile is not overwritten by parts 
   expect(texts()).toEqual([]);
 });
 
-test("the journal has a removal that finds parts alone, and skips one of a source that is not there", () => {
+test("a removal that only finds parts is journaled, one that finds no source is not", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");
@@ -107,7 +107,7 @@ test("the journal has a removal that finds parts alone, and skips one of a sourc
   expect(rows("SELECT key FROM journal WHERE method = 'source.remove'")).toEqual(["finds parts"]);
 });
 
-test("what would become too many drawers, or none, leaves the old document and no parts", () => {
+test("a document of too many drawers, or of none, is not filed and its parts are deleted", () => {
   write("source.replace", { ...SOURCE, content: "c".repeat(80) });
   part("one", 0, lines("long", 100));
   const parts = { sending: "one", length: lines("long", 100).length };
@@ -126,17 +126,17 @@ test.each([
   [{ from: 1.5 }, /from must/],
   [{ from: SOURCE_SIZE_MAX_BYTES }, /the document exceeds/],
   [{ from: 1 }, OUT_OF_ORDER],
-])("a part is refused with %j", (change, why) => {
+])("a part with %j is refused", (change, why) => {
   expect(write("source.part", { sourceFile: "/f", sending: "one", from: 0, content: "text", ...change })).toMatch(why);
   expect(waiting()).toEqual([]);
 });
 
 test.each([5, "x", {}, { sending: "one" }, { sending: "one", length: 0 }, { sending: "", length: 9 }])(
-  "parts are refused as %j",
+  "parts described as %j are refused",
   (parts) => expect(write("source.replace", { ...SOURCE, parts })).toMatch(/^parts must be an object/),
 );
 
-test("parts of a document that was never filed go after a day, and when anything is forgotten", () => {
+test("parts of a document that was never filed are deleted after a day, and whenever a text is forgotten", () => {
   clock = 1_000_000;
   part("one", 0, "a".repeat(60));
   writer.prune(FOREVER, clock + SOURCE_PARTS_KEPT_MS - 10);
@@ -148,7 +148,7 @@ test("parts of a document that was never filed go after a day, and when anything
   expect(waiting()).toEqual([]);
 });
 
-test("a ledger of version 6 takes parts once it is opened", () => {
+test("a ledger of version 6 accepts parts after it was opened", () => {
   writer.close();
   const old = new Database(file);
   old.exec("DROP TABLE source_part");
@@ -159,7 +159,7 @@ test("a ledger of version 6 takes parts once it is opened", () => {
   expect(rows("PRAGMA user_version")).toEqual([SCHEMA_VERSION]);
 });
 
-test("chunks end where they end by code points, wherever a pair stands", () => {
+test("chunks are cut by code points, wherever a surrogate pair is", () => {
   for (let lead = 0; lead < 12; lead++) {
     const text = `${"x".repeat(lead)}${"🦊 a🦊\n".repeat(lead)}${"🦊".repeat(1_000)}${"ab🦊".repeat(900)}`;
     const points = Array.from(text);

@@ -1,4 +1,4 @@
-/** sync against real files: what is gone is told from what cannot be seen, and only that goes. */
+/** sync on real files: it tells deleted sources from those that cannot be seen, and removes only the deleted ones. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -51,12 +51,12 @@ const file = (source: string, wing = "w"): unknown =>
 const sync = async (params: Record<string, unknown>): Promise<Record<string, unknown>> =>
   write("sync", params, await reportSync(reader, sourceFiles, params));
 
-test("a report tells apart what is there, ignored, gone, not to be seen, elsewhere and without a source", async () => {
+test("a report counts kept, ignored, missing, unseen, foreign and sourceless drawers", async () => {
   for (const name of ["kept.md", "x.log", "sub/ignored.md", "sub/important.log", "gone.md", "away/only.md"])
     file(join(project, name));
   for (const source of ["", "notes.txt", "/nowhere/at/all.md"]) file(source);
   const unresolved = { [join(project, "away/only.md")]: 1 };
-  // By itself it takes the nearest folder with a .git or a .gitignore for the project, as upstream does.
+  // By default the project is the nearest folder with a .git or a .gitignore, as in upstream.
   expect(await sync({})).toMatchObject({ scanned: 9, kept: 2, out_of_scope: 1 });
   expect(await sync({ project_dir: project })).toEqual({
     success: true,
@@ -68,7 +68,7 @@ test("a report tells apart what is there, ignored, gone, not to be seen, elsewhe
   expect(reader.drawerCount()).toBe(9);
 });
 
-test("applied it takes what is gone or ignored, of that wing alone, and nothing without a wing or a project", async () => {
+test("with apply it removes missing and ignored sources of the given wing only, and refuses without wing or project", async () => {
   for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
   expect(await sync({ apply: true })).toMatchObject({
     success: false,
@@ -83,7 +83,7 @@ test("applied it takes what is gone or ignored, of that wing alone, and nothing 
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("what is filed for a source after it was looked at stays", async () => {
+test("a drawer that was filed for a source after the report stays", async () => {
   for (const name of ["kept.md", "gone.md"]) file(join(project, name));
   const params = { apply: true, wing: "w" };
   const findings = await reportSync(reader, sourceFiles, params);
@@ -92,7 +92,7 @@ test("what is filed for a source after it was looked at stays", async () => {
   expect(reader.listDrawers({}, 10, 0).drawers.map(({ text }) => text)).toContain("it is back");
 });
 
-test("a folder that is another one now, such as an empty mount point, speaks for nothing", async () => {
+test("a folder that was replaced, for example by an empty mount point, does not prove that its files are deleted", async () => {
   file(join(project, "kept.md"));
   const source = join(project, "gone.md");
   const inode = String(statSync(dirname(source)).ino);
@@ -109,7 +109,7 @@ test("a folder that is another one now, such as an empty mount point, speaks for
   expect(await report("1")).toMatchObject({ missing: 0, unresolved: 1 });
 });
 
-test("a source that was pruned is filed again by its feeder, though its text is the same", async () => {
+test("a source that sync removed is filed again by its feeder, even with the same text", async () => {
   const source = { wing: "w", room: "r", sourceFile: join(project, "gone.md"), mtime: 1, sha256: "ab", addedBy: "t" };
   file(join(project, "kept.md"));
   write("source.replace", { ...source, content: "a document that is long enough to become a drawer of its own here" });
@@ -118,7 +118,7 @@ test("a source that was pruned is filed again by its feeder, though its text is 
   expect(reader.sources("w")).toEqual([]);
 });
 
-/** The real files, and how often what was asked of them. */
+/** Returns the real files, and a list of the folders that they were asked about. */
 function counting(): { files: typeof sourceFiles; asked: string[] } {
   const asked: string[] = [];
   return {
@@ -127,7 +127,7 @@ function counting(): { files: typeof sourceFiles; asked: string[] } {
   };
 }
 
-/** Turns of the loop that others have had until now. */
+/** Returns the number of turns that other work had on the event loop meanwhile. */
 async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const counted = (async () => {
@@ -138,7 +138,7 @@ async function whileCounting(work: (turns: () => number) => Promise<unknown>): P
   return turns;
 }
 
-test("a name that no file can have ends nothing, and one that is too long for a path is not looked up", async () => {
+test("an impossible name does not stop sync, and a name too long for a path is not looked up", async () => {
   file(join(project, "kept.md"));
   file(`/${"x".repeat(300)}/a.md`);
   write("add_drawer", { wing: "w", room: "r", content: "of a name with a NUL", source_file: "/a\0b/c.md" });
@@ -151,7 +151,7 @@ test("a name that no file can have ends nothing, and one that is too long for a 
   expect(asked.length).toBeLessThan(10);
 });
 
-test("folders above many sources are asked once", async () => {
+test("a folder above many sources is looked up once", async () => {
   const deep = join(folder, "gone", ...Array.from({ length: 300 }, () => "a"));
   for (let at = 0; at < 20; at++) file(join(deep, `${at}.md`));
   const { files, asked } = counting();
@@ -160,7 +160,7 @@ test("folders above many sources are asked once", async () => {
   expect(asked.length).toBeGreaterThan(300);
 });
 
-test("others have their turn while folders are looked up and rules are read", async () => {
+test("other requests run while folders are looked up and rules are read", async () => {
   for (let at = 0; at < 10; at++) file(`/gone-${at}${"/a".repeat(2_000)}/b.md`);
   const seen = new Set<number>();
   await whileCounting((turns) => {
@@ -174,7 +174,7 @@ test("others have their turn while folders are looked up and rules are read", as
   expect(turns).toBeGreaterThan(3);
 });
 
-test("rules that are megabytes above one file decide nothing about it", async () => {
+test("rules of megabytes are too large to decide about a file", async () => {
   for (const name of ["x.log", "sub/ignored.md", "sub/important.log"]) file(join(project, name));
   writeFileSync(join(project, ".gitignore"), `${"# a\n".repeat(200_000)}*.log\n`);
   const asked = { project_dir: project };

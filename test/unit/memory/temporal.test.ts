@@ -1,4 +1,4 @@
-/** When a fact holds: upstream's forms and messages, half-open intervals, and moments written in other zones. */
+/** The time of a fact: upstream's formats and messages, half-open intervals, and moments with an offset. */
 import { describe, expect, it } from "vitest";
 import {
   endsBy,
@@ -24,7 +24,7 @@ describe("a moment given by an agent", () => {
     ["", null],
     [null, null],
     [undefined, null],
-  ])("%j is taken as %j", (given, taken) => {
+  ])("%j is read as %j", (given, taken) => {
     expect(validTemporal(given, "as_of")).toBe(taken);
   });
 
@@ -39,7 +39,7 @@ describe("a moment given by an agent", () => {
     );
   });
 
-  it("that is no text is refused as such", () => {
+  it("must be a string", () => {
     expect(() => validTemporal(2026, "ended")).toThrow("ended must be a string");
   });
 });
@@ -48,13 +48,13 @@ describe("a fact with a start and an end", () => {
   it.each([
     ["2025-01-01", "2025-06-01", "2024-12-31T23:59:59Z", false],
     ["2025-01-01", "2025-06-01", "2025-01-01", true],
-    // A date as an end means its whole day, but for the last second, which nobody can name twice.
+    // A date as an end means its whole day, except for the last second.
     ["2025-01-01", "2025-06-01", "2025-06-01T23:59:58Z", true],
     ["2025-01-01", "2025-06-01", "2025-06-01T23:59:59Z", false],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T11:59:59Z", true],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z", false],
     [null, null, "1999-01-01", true],
-    // Rows of 3.3.4 and older, which took what they were given.
+    // Rows of 3.3.4 and older, which stored any text.
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T23:00:00Z", true],
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T22:59:59Z", false],
     ["2025-05-31T20:00:00-0500", null, "2025-06-01T00:59:59Z", false],
@@ -67,7 +67,7 @@ describe("a fact with a start and an end", () => {
     expect(holdsAt(fact(from, to), moment)).toBe(holds);
   });
 
-  it("and its successor never hold at one moment, nor does neither of them", () => {
+  it("and its successor: at each moment exactly one of the two holds", () => {
     const boundary = "2025-06-01T00:00:00Z";
     for (const moment of ["2025-05-31T23:59:59Z", boundary, "2025-06-01", "2025-06-01T00:00:01Z"]) {
       const holding = [fact(null, boundary), fact(boundary, null)].filter((one) => holdsAt(one, moment));
@@ -75,7 +75,7 @@ describe("a fact with a start and an end", () => {
     }
   });
 
-  it("is past, present or future, one of the three", () => {
+  it("is either past, present or future", () => {
     expect(endsBy(fact(null, "2025-01-01"), "2025-01-02")).toBe(true);
     expect(endsBy(fact(null, null), "2025-01-02")).toBe(false);
     expect(startsAfter(fact("2025-01-03", null), "2025-01-02")).toBe(true);
@@ -94,7 +94,7 @@ describe("a fact with a start and an end", () => {
   });
 });
 
-describe("for who speaks of it now", () => {
+describe("at the present moment", () => {
   const noon = { moment: "2025-06-01T12:00:00Z", today: "2025-06-01" };
   it.each([
     [null, false],
@@ -108,7 +108,7 @@ describe("for who speaks of it now", () => {
     expect(isOver({ validTo }, noon)).toBe(over);
   });
 
-  it("a day that has begun here or in UTC has begun", () => {
+  it("today is the later of the local and the UTC date", () => {
     const before = process.env["TZ"];
     try {
       for (const [zone, today] of [

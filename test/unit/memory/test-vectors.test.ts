@@ -1,4 +1,7 @@
-/** The vectors of palace.md 12, computed with upstream's own functions: ids, chunks, closet lines, the sanitiser, names, dates. */
+/**
+ * The test vectors of palace.md 12, computed with upstream's own functions: ids, chunks, closet lines, the sanitiser,
+ * names, dates.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
