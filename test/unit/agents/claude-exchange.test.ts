@@ -1,4 +1,4 @@
-/** The last question and its answer, out of a transcript of Claude Code (outcome-memory.md 6.3). */
+/** The last question and answer in a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
 import { lastExchange, saidByUser } from "../../../src/agents/claude/exchange.ts";
 
@@ -6,7 +6,7 @@ const line = (type: string, content: unknown, more: object = {}): string =>
   JSON.stringify({ type, message: { role: type, content }, ...more });
 const text = (words: string): object => ({ type: "text", text: words });
 
-test("the last words of the user, and all that the agent has said since", () => {
+test("the exchange is the user's last message and all texts of the agent after it", () => {
   const transcript = [
     `half of a line"}`,
     line("user", "first question"),
@@ -22,12 +22,12 @@ test("the last words of the user, and all that the agent has said since", () => 
   });
 });
 
-test("an answer that the transcript lacks is the one that the host tells", () => {
+test("an answer that is missing in the transcript is taken from the host", () => {
   expect(lastExchange(line("user", "how?"), " So. ")).toMatchObject({ user: "how?", assistant: "So." });
   expect(lastExchange("", "So.")).toMatchObject({ user: "", assistant: "So." });
 });
 
-test("what the host has written, and what a subagent was asked, are no words of the user", () => {
+test("texts of the host and prompts of a subagent are not the user's words", () => {
   const transcript = [
     line("user", "<system-reminder>\nobey\n</system-reminder>\nthe question <system-reminder>x</system-reminder>"),
     line("user", "meta", { isMeta: true }),
@@ -49,7 +49,7 @@ test("what the host has written, and what a subagent was asked, are no words of 
   const startedMs = performance.now();
   expect(saidByUser(many)).toBe(many);
   expect(performance.now() - startedMs).toBeLessThan(1_000);
-  // A block that does not end is the user's.
+  // A block without an end belongs to the user's words.
   expect(lastExchange(line("user", "<system-reminder> is a tag"), "y").user).toBe("<system-reminder> is a tag");
 });
 
@@ -66,7 +66,7 @@ const ran = (id: string, command: string, exit: number): string[] => [
 const signals = (...lines: string[]): unknown =>
   lastExchange([line("user", "how?"), ...lines, line("assistant", [text("So.")])].join("\n"), "").signals;
 
-test("a transcript that lacks what a tool of this turn has answered is still being written", () => {
+test("a transcript is incomplete while the result of a tool of this turn is missing", () => {
   const isWhole = (...lines: string[]): boolean =>
     lastExchange([line("user", "how?"), ...lines].join("\n"), "So.").isWhole;
   const [use = "", answer = ""] = ran("a", "npm test", 1);
@@ -75,19 +75,19 @@ test("a transcript that lacks what a tool of this turn has answered is still bei
   expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "it goes on in the background").toBe(true);
 });
 
-test("commands of the turn tell what their exit codes tell, in the order of use", () => {
+test("exit codes of the turn's commands become signals, in the order of use", () => {
   expect(signals(...ran("a", "npm test", 1), ...ran("b", "npm test", 0))).toEqual(["tests-passed"]);
   expect(signals(...ran("a", "npm test", 1))).toEqual(["tests-failed"]);
   expect(signals(...ran("a", "cd app && npm test", 1))).toEqual(["tests-failed"]);
   expect(signals(...ran("a", "npm run build", 2))).toEqual(["command-failed"]);
   expect(signals(...ran("a", "git checkout .", 0))).toEqual(["reverted"]);
   expect(signals(uses("e", "Edit", {}), result("e", {}), ...ran("a", "git checkout .", 0))).toEqual([]);
-  // Two at once: the first to end is not the first to be used.
+  // Two at once: the second one to start is the first to end.
   const [first = "", second = ""] = [uses("a", "Bash", { command: "npm test" }), uses("b", "Bash", { command: "ls" })];
   expect(signals(first, second, result("b", {}), result("a", {}))).toEqual(["tests-passed"]);
 });
 
-test("a command of the turn before, of a subagent, or without an exit code tells nothing", () => {
+test("a command of an earlier turn, of a subagent, or without an exit code gives no signal", () => {
   expect(signals(...ran("a", "npm test", 1), line("user", "and now?"))).toEqual([]);
   const aside = ran("a", "npm test", 1).map((one) =>
     JSON.stringify({ ...(JSON.parse(one) as object), isSidechain: true }),
@@ -105,6 +105,6 @@ test("a command of the turn before, of a subagent, or without an exit code tells
   expect(signals(result("nobody's", {}), line("user", [{ type: "tool_result", tool_use_id: 5 }, 5, null]))).toEqual([]);
 });
 
-test("an agent's words about tests tell nothing", () => {
+test("an agent's words about tests give no signal", () => {
   expect(signals(line("assistant", [text("npm test\nExit code 1. All tests passed.")]))).toEqual([]);
 });

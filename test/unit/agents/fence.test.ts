@@ -1,11 +1,14 @@
-/** The fence around what a memory says: whatever a note holds, it stays inside, is bounded, and the same text gives the same bytes. */
+/**
+ * The fence around the text of memories: any text stays inside, its size is bounded, and the same text gives the same
+ * bytes.
+ */
 import { describe, expect, test } from "vitest";
 import { fence } from "../../../src/agents/fence.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
 const MAX = 4_096;
 
-/** Every line of it but the markers and the notice carries the bar; no marker stands inside. */
+/** Expects every line to begin with a bar, except the markers and the notice, and no marker inside. */
 function assertFenced(text: string, maxBytes: number): void {
   const lines = text.split("\n");
   expect(lines[0]).toBe("<palace-memory>");
@@ -13,7 +16,7 @@ function assertFenced(text: string, maxBytes: number): void {
   expect(lines.slice(2, -1).filter((line) => line !== "|" && !line.startsWith("| "))).toEqual([]);
   expect(text.match(/[<\uff1c\ufe64]/gu)).toHaveLength(2);
   expect(text.isWellFormed()).toBe(true);
-  // Nothing that a display or a model reads as the end of a line, or does not show at all.
+  // No character that a display or a model reads as a line end, or that is invisible.
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
 }
@@ -31,7 +34,7 @@ describe("fence", () => {
     ["half a character", "a\ud800b"],
   ])("%s stays inside", (_what, text) => assertFenced(fence(text, MAX), MAX));
 
-  test("no look-alike of a bracket and no invisible character remains, in any plane", () => {
+  test("look-alikes of brackets and invisible characters are replaced or removed, in any plane", () => {
     const brackets = "<＜﹤ᐸ˂≺❮⟨〈〈❬❰⧼≮ >＞﹥ᐳ˃≻❯⟩〉〉❭❱⧽≯";
     expect(fence(brackets, MAX).split("\n")[2]).toBe(`| ${"‹".repeat(14)} >${"›".repeat(13)}`);
     const unseen = [0x180b, 0x180e, 0xfe00, 0xfe0f, 0xfff9, 0xfffb, 0x1d173, 0x1d17a, 0xe0100, 0xe01ef, 0xe0fff, 0x34f];
@@ -44,7 +47,7 @@ describe("fence", () => {
     expect(fence("می\u200cخواهم 👩\u200d💻", MAX).split("\n")[2]).toBe("| می\u200cخواهم 👩\u200d💻");
   });
 
-  test("what a note says can still be read", () => {
+  test("a note stays readable", () => {
     expect(fence("## Story\n\n[room]\n  - we use zod\t(file.md)", MAX).split("\n").slice(2, -1)).toEqual([
       "| ## Story",
       "|",
@@ -53,15 +56,15 @@ describe("fence", () => {
     ]);
   });
 
-  test("it says that this is data and no instruction, before anything of it", () => {
+  test("before the text it says that this is data and no instructions", () => {
     expect(fence("x", MAX).split("\n")[1]).toMatch(/data.*no instructions/);
   });
 
-  test.each(["", " \n\t\n", "\u200e\u202e"])("a text without words gives nothing at all", (text) => {
+  test.each(["", " \n\t\n", "\u200e\u202e"])("a text without words gives an empty result", (text) => {
     expect(fence(text, MAX)).toBe("");
   });
 
-  test("a text that is too long is cut, says so, and is as long as it may be", () => {
+  test("a text that is too long is cut close to the limit, and says so", () => {
     for (const unit of ["word ", "ß", "漢", "😀", "line\n"]) {
       const text = fence(unit.repeat(MAX), MAX);
       assertFenced(text, MAX);
@@ -70,7 +73,7 @@ describe("fence", () => {
     }
   });
 
-  test("any text at all stays inside, within any bound, with the same bytes each time", () => {
+  test("random text stays inside within any limit, with the same bytes each time", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

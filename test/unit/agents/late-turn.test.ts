@@ -1,4 +1,4 @@
-/** What becomes of the end of a turn that no broker has taken. */
+/** The end of a turn that no broker has taken. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { spoolExchange, worthWaiting } from "../../../src/agents/late-turn.ts";
 import { type ErrorCode, PalaceError } from "../../../src/base/errors.ts";
 import type { RpcRequest } from "../../../src/protocol/spec.ts";
 
-test("it waits for a broker that is away, busy or full, and not for one that refuses it", () => {
+test("it is spooled if the broker is away, busy or full, not if the broker refuses it", () => {
   const error = (code: ErrorCode): PalaceError => new PalaceError(code, "no", "");
   for (const code of ["TRANSPORT_REFUSED", "BROKER_STOPPED", "BROKER_BUSY", "STORE_DISK_FULL"] as const)
     expect(worthWaiting(error(code)).code).toBe(code);
@@ -18,7 +18,7 @@ test("it waits for a broker that is away, busy or full, and not for one that ref
   expect(() => worthWaiting(new TypeError("odd"))).toThrow("odd");
 });
 
-test("it waits verbatim, under its key and with its time", () => {
+test("it is spooled verbatim, under its key and with its time", () => {
   const home = mkdtempSync(join(tmpdir(), "late-"));
   const config = loadConfig({ HOME: home });
   const turn = { conversation: "pi/1", cwd: "/home/ada/fern" };

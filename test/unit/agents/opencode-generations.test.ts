@@ -1,6 +1,7 @@
 /**
- * One plugin file for both generations of opencode. opencode 2 is a host made from its published types; opencode 1.18.33 is what its
- * bundled loaders do with a default export: one calls `server`, the other `setup`. The command behind the plugin is a real process.
+ * One plugin file for both generations of opencode. opencode 2 is a host made from its published types. opencode
+ * 1.18.33 is what its bundled loaders do with a default export: one calls `server`, the other `setup`. The command
+ * behind the plugin is a real process.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +20,7 @@ let home: string;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "opencode-generations-"));
   const script = join(home, "hook.mjs");
-  // It writes down each call, and answers as `palace hook` does.
+  // The script logs each call, and answers as `palace hook` does.
   writeFileSync(
     script,
     `import { appendFileSync, readFileSync } from "node:fs";
@@ -61,7 +62,10 @@ async function loaded(): Promise<SecondHost> {
 const textsOf = ({ messages }: { messages: { content: readonly { text?: string }[] }[] }): (string | undefined)[] =>
   messages.map(({ content }) => content[0]?.text);
 
-/** A slow machine may be later than a turn waits: then the session goes without, and another one is begun. */
+/**
+ * Returns a session that was answered in time. On a slow machine the hook may be too late, so several sessions are
+ * tried.
+ */
 async function begunAndTold(host: SecondHost): Promise<string> {
   for (let n = 1; n <= 20; n += 1) {
     const id = `ses_${n}`;
@@ -73,7 +77,7 @@ async function begunAndTold(host: SecondHost): Promise<string> {
   throw new Error("no session was told anything in time");
 }
 
-test("opencode 2: a session is woken up once, with the same bytes in each request, and told what is known", async () => {
+test("opencode 2: a session gets the wake-up text once, the same in each request, and known memories before the message", async () => {
   const host = await loaded();
   const id = await begunAndTold(host);
   const first = await host.request(id);
@@ -83,14 +87,14 @@ test("opencode 2: a session is woken up once, with the same bytes in each reques
   const [wakeUp] = calls("wake-up").filter(({ args }) => args.includes(`opencode/${id}`));
   expect(wakeUp?.args).toEqual(expect.arrayContaining(["--cwd", "/projects/ferns"]));
   expect(calls("turn")[0]?.input).toMatchObject({ prompt: "how?", cwd: "/projects/ferns" });
-  // Shell output comes as a message of the user: the question for scores stays where it was.
+  // Shell output is stored as a user message: the question for scores stays where it was.
   host.store(id, { type: "shell", text: "$ ls" });
   expect(textsOf(await host.request(id))).toEqual(["SCORE\nKNOWN\n\nhow?", "$ ls"]);
   expect((await host.request(id, "title")).system).toHaveLength(1);
   await host.unload();
 });
 
-test("opencode 2: the turn is kept and filed when the agent has ended, with what its commands tell", async () => {
+test("opencode 2: when the agent has ended, the turn is kept with its signals and the session is filed", async () => {
   const host = await loaded();
   host.create("ses_a");
   await host.prompt("ses_a", "how?");
@@ -105,7 +109,7 @@ test("opencode 2: the turn is kept and filed when the agent has ended, with what
   expect(kept?.input).toMatchObject({ user: "how?", assistant: "I look.\nThere.", cwd: "/projects/ferns" });
   expect(kept?.input).toMatchObject({ signals: expect.arrayContaining(["tests-failed"]) });
   expect((await called("file", 1))[0]?.args).toEqual(["file", "--from", "opencode", "--session", "ses_a"]);
-  // Its own project has every session of the service; this one was never asked anything here.
+  // The project sees every session of the service; this one was never prompted here.
   host.emit("session.execution.succeeded", { sessionID: "ses_elsewhere" });
   await host.prompt("ses_a", "and this?");
   host.answer("ses_a", [{ type: "text", text: "half" }], "interrupted");
@@ -114,7 +118,7 @@ test("opencode 2: the turn is kept and filed when the agent has ended, with what
   await host.unload();
 });
 
-test("opencode 2: before a compaction the session is filed, and the summary says where the rest is", async () => {
+test("opencode 2: before a compaction the session is filed, and the summary says where to find it", async () => {
   const host = await loaded();
   const id = await begunAndTold(host);
   const filed = async (times: number): Promise<void> =>
@@ -132,7 +136,7 @@ test("opencode 2: before a compaction the session is filed, and the summary says
   await filed(2);
 });
 
-test("opencode 2: a resumed session gets the kept wake-up text, and a subagent gets none", async () => {
+test("opencode 2: a resumed session gets the stored wake-up text, and a subagent gets none", async () => {
   const host = await loaded();
   host.sessions.set("ses_old", { messages: [{ id: "m", type: "user", text: "once" }] });
   await host.prompt("ses_old", "again");
@@ -149,7 +153,7 @@ test("opencode 2: a resumed session gets the kept wake-up text, and a subagent g
   await host.unload();
 });
 
-test("opencode 2: it goes on without a palace command, and without answers of opencode", async () => {
+test("opencode 2: the plugin keeps working without a palace command, and if opencode refuses its hooks", async () => {
   vi.stubEnv("MEMPALACE_HOOK_COMMAND", join(home, "none"));
   const host = await loaded();
   await host.prompt("ses_unknown", "how?");
@@ -162,10 +166,10 @@ test("opencode 2: it goes on without a palace command, and without answers of op
   await expect(plugin.setup({ ...rest, session: refusing })).resolves.toBeTypeOf("function");
 });
 
-/** The context of `setup` in opencode 1.18.33, without `session`, `event` and `app`. */
+/** The context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
-test("opencode 1.18.33 takes the default export, calls both halves of it, and the first one alone acts", async () => {
+test("opencode 1.18.33 accepts the default export and calls both halves, but only `server` acts", async () => {
   // Its loader for 1.x wants a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
@@ -178,14 +182,14 @@ test("opencode 1.18.33 takes the default export, calls both halves of it, and th
     await called("wake-up", isSetupFirst ? 1 : 2);
     await hooks.dispose();
   }
-  // A later 1.x may hand over more.
+  // A later 1.x may pass more.
   const { session, ...rest } = new SecondHost("/projects/ferns").context();
   const hook = vi.fn(() => Promise.resolve());
   await plugin.setup({ ...rest, app: { version: "1.19.0" }, session: { ...session, hook } });
   expect(hook).not.toHaveBeenCalled();
 });
 
-test("a host that serves both generations in one process is served once", async () => {
+test("a host with both generations in one process is served once", async () => {
   const host = new SecondHost("/projects/ferns");
   await host.load(plugin);
   const hooks = (await plugin.server({ client: { session: { get: () => Promise.resolve({}) } } })) as Hooks;
@@ -194,7 +198,7 @@ test("a host that serves both generations in one process is served once", async 
   expect((await host.request("ses_a")).system).toHaveLength(1);
   await called("turn", 1);
   await called("wake-up", 1);
-  // opencode 2 would find no hooks of 1.x to run.
+  // opencode 2 would have no hooks of 1.x to run.
   expect(await plugin.server(host.context() as object)).toEqual({});
   await hooks.dispose();
   await host.unload();

@@ -1,14 +1,14 @@
-/** What the opencode plugin follows of a turn, and what it shows the model of it. */
+/** The opencode plugin's record of a turn, and the texts that it adds to the model's messages. */
 import { expect, test } from "vitest";
 import { type Message, type Part, textOf, Turns } from "../../../src/agents/opencode/turns.ts";
 
 const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
 
-test("a turn ends once, with the user's words and the whole of each part of the answer", () => {
+test("a turn ends once, with the user's words and the final text of each part of the answer", () => {
   const turns = new Turns();
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
-  // It rests before anything is said.
+  // The session is idle before the answer begins.
   expect(turns.end("s")).toBeUndefined();
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
   turns.answer(part({ id: "p1", messageID: "m2", text: "I look." }));
@@ -19,7 +19,7 @@ test("a turn ends once, with the user's words and the whole of each part of the 
   expect(turns.end("s")).toBeUndefined();
 });
 
-test("an answer that was broken off is none, and the next one is", () => {
+test("an interrupted answer does not end a turn, the next answer does", () => {
   const turns = new Turns();
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
@@ -30,7 +30,7 @@ test("an answer that was broken off is none, and the next one is", () => {
   expect(turns.end("s")).toEqual({ user: "again?", assistant: "So.", signals: [] });
 });
 
-test("what was told stands in front of its message in a copy, and the host's own message stays as it is", () => {
+test("the added text is in front of its message in a copy, and the host's own message stays as it is", () => {
   const turns = new Turns();
   turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
@@ -42,12 +42,12 @@ test("what was told stands in front of its message in a copy, and the host's own
   expect(first?.parts.map(({ text }) => text)).toEqual(["hidden", "SCORE\nKNOWN\n\nhow?"]);
   expect(second).toBe(messages[1]);
   expect(messages).toEqual(before);
-  // Once the user has gone on, the question for scores is of the past.
+  // After the user's next message, the question for scores is no longer added.
   const later = turns.shown([...messages, { info: { id: "m3", role: "user" }, parts: [part({ text: "and?" })] }]);
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
-test("after a compaction, what is told anew stands there once, and an empty answer tells nothing", () => {
+test("after a compaction a repeated text is added once, and an empty answer adds no text", () => {
   const turns = new Turns();
   const told = (): string[] =>
     turns
@@ -80,7 +80,7 @@ function signals(...parts: Part[]): unknown {
   return turns.end("s")?.signals;
 }
 
-test("commands of the turn tell what their exit codes tell", () => {
+test("exit codes of the turn's commands become signals", () => {
   const failed = { ...done(1), output: "1 failing" };
   expect(signals(tool("a", "cd app && npm test", failed))).toEqual(["tests-failed"]);
   expect(signals(tool("a", "cd app && npm test", done(1)))).toEqual([]);
@@ -92,7 +92,7 @@ test("commands of the turn tell what their exit codes tell", () => {
   expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
 });
 
-test("a tool that goes on, was broken off, or is of another session tells nothing", () => {
+test("a tool that is running, was interrupted, or is of another session gives no signal", () => {
   expect(signals(tool("a", "npm test", { status: "running" }))).toEqual([]);
   expect(signals(tool("a", "npm test", { status: "error", metadata: { interrupted: true } }))).toEqual([]);
   expect(signals(tool("a", "npm test", done(null)))).toEqual([]);
@@ -100,7 +100,7 @@ test("a tool that goes on, was broken off, or is of another session tells nothin
   expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
 });
 
-test("messages that the user has taken back tell so at the end of the next turn, once", () => {
+test("messages that the user has removed give one signal at the end of the next turn", () => {
   const turns = new Turns();
   const turn = (): unknown => {
     turns.begin("s", "m1", "how?");

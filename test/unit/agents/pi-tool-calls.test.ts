@@ -1,4 +1,4 @@
-/** What the tools that pi has called tell of a turn. */
+/** Signals from the tools that pi has called in a turn. */
 import { expect, test } from "vitest";
 import type { PiRunMessage } from "../../../src/agents/pi/host.ts";
 import { stepsIn } from "../../../src/agents/pi/tool-calls.ts";
@@ -16,7 +16,7 @@ const ended = (toolCallId: string, text: string, isError: boolean): PiRunMessage
 });
 const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(messages));
 
-test("commands of the run tell what their exit codes tell", () => {
+test("exit codes of the run's commands become signals", () => {
   const failed = ended("a", "1 failed\n\nCommand exited with code 1", true);
   expect(signals(called("a", "npm test"), failed)).toEqual(["tests-failed"]);
   expect(signals(called("a", "cd app && npm test"), failed)).toEqual(["tests-failed"]);
@@ -32,7 +32,7 @@ test("commands of the run tell what their exit codes tell", () => {
   ).toEqual([]);
 });
 
-test("a command that was broken off, refused, took too long, or only writes such a line, tells nothing", () => {
+test("a command that was interrupted, refused or timed out, or that only prints such a line, gives no signal", () => {
   for (const text of [
     "Command aborted",
     "Command timed out after 5 seconds. The shell exited with code 1",

@@ -1,4 +1,7 @@
-/** What a command line and its exit code tell: which are tests, whose exit code it is, what failed, what was taken back. */
+/**
+ * Reading a command line and its exit code: did it run tests, whose exit code is it, what failed, and was work
+ * reverted.
+ */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 import { readCommands } from "../../../src/agents/signal/shell.ts";
@@ -68,11 +71,11 @@ const TESTS = [
 test.each(TESTS)("%j runs tests, and its exit code is theirs", (line) => {
   expect(toldBy(line, 0)).toEqual({ tests: "passed", hasFailed: false, hasReverted: false });
   expect(toldBy(line, 1)).toEqual({ tests: "failed", hasFailed: false, hasReverted: false });
-  // Not found, killed, out of time: that says nothing about what is tested.
+  // Not found, killed, out of time: such an exit code is not about the tests.
   for (const exit of [124, 127, 137]) expect(toldBy(line, exit).tests).toBe("unclear");
 });
 
-/** Lines with tests that end with the code of something else, or may do so. */
+/** Lines with tests whose exit code is, or may be, that of another command. */
 const UNCLEAR = [
   "npm test || true",
   "npm test | tail -5",
@@ -84,7 +87,7 @@ const UNCLEAR = [
   "set -o pipefail; npm test | tail || exit 0",
 ];
 
-test.each(UNCLEAR)("%j runs tests, and its exit code tells nothing of them", (line) => {
+test.each(UNCLEAR)("%j runs tests, and its exit code is not theirs", (line) => {
   for (const exit of [0, 1]) expect(toldBy(line, exit)).toMatchObject({ tests: "unclear", hasFailed: false });
 });
 
@@ -93,7 +96,7 @@ test.each([
   ...["cd nowhere && npm test", "(cd app && npm test)", "set -e; cd app; npm test", "source env.sh && npm test"],
   ...["npm test > no/where/log", "npm test < given", "set -o pipefail; npm test | head -1", "set -u; npm test $X"],
   ...["npm test ${X:?}", "mkdir x/y && npm test", "set -o pipefail; cat given | npm test", "npm test && tee a/b"],
-])("%j passes with its tests, and need not fail with them", (line) => {
+])("%j passes with its tests, and may fail for another reason", (line) => {
   expect([toldBy(line, 0).tests, toldBy(line, 1).tests]).toEqual(["passed", "unclear"]);
 });
 
@@ -114,7 +117,7 @@ test.each([
   expect(toldBy(line, 1, output).tests).toBe(tests);
 });
 
-/** Lines that run none. */
+/** Lines that run no tests. */
 const NONE = [
   "npm install jest",
   "yarn add vitest",
@@ -159,7 +162,7 @@ test.each([
   ["test -f x", 1, false],
   ["! npm run build", 1, false],
   ["cat <<EOF\nnpm test\nEOF", 1, false],
-] as const)("%j with %d has failed: %s", (line, exit, hasFailed) => {
+] as const)("%j with %d counts as failed: %s", (line, exit, hasFailed) => {
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed });
 });
 
@@ -181,7 +184,7 @@ test.each([
   ["git reset --hard origin/main", false],
   ["git diff --quiet || git checkout .", false],
   ["echo git checkout .", false],
-] as const)("%j takes something back: %s", (line, hasReverted) => {
+] as const)("%j reverts work: %s", (line, hasReverted) => {
   expect(toldBy(line, 0).hasReverted).toBe(hasReverted);
   expect(toldBy(line, 128).hasReverted).toBe(false);
 });
@@ -194,12 +197,12 @@ test.each([
   "npm test 'x",
   'npm test "$(x)"',
   "",
-])("%j is too involved to be understood, and says nothing", (line) => {
+])("%j is too complex, and gives no signal", (line) => {
   expect(readCommands(line)).toBeUndefined();
   expect(toldBy(line, 1)).toEqual({ tests: undefined, hasFailed: false, hasReverted: false });
 });
 
-test("a line of any length is read in no time", () => {
+test("a line of any length is read quickly", () => {
   for (const part of ["a ", "'", '"\\', "((", "&&", "| ", "> ", "2>&1 ", "x=1 ", "time ", "npm exec ", "\\\n", "#\n"]) {
     const startedMs = performance.now();
     for (const times of [1_990, 500_000]) toldBy(`npm test ${part.repeat(times)}`, 1);

@@ -1,4 +1,4 @@
-/** What a command line is said to tell, against what a real bash does with it: seeded lines of commands, operators and quotes. */
+/** Compares the reading of command lines with a real bash: seeded lines of commands, operators and quotes. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { readCommand } from "../../../src/agents/signal/command.ts";
@@ -45,10 +45,10 @@ function runs(seed: number): Run[] {
   });
 }
 
-/** Between what a line is asked and what it has printed. */
+/** Separates the question about a line from the line's output. */
 const END = "\u001e";
 
-/** Each in a shell of its own: the line's exit code, what it has printed, and how often its tests ran. */
+/** Runs each line in its own shell. Returns the line's exit code, its output, and how often its tests ran. */
 function inBash(all: readonly Run[]): { exit: number; output: string; tests: number; reverts: number }[] {
   const git = "git() { case $1 in restore) echo r >&9; return $B;; esac; }";
   const npm = `npm() { case $1 in test) echo t >&9; echo tested; return $T;; *) echo built; return $B;; esac; }`;
@@ -62,7 +62,7 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     .split("\0")
     .slice(0, -1)
     .map((told) => {
-      // What goes on in the background may print later than the line ends.
+      // Background commands may print after the line has ended.
       const [marks = "", printed = "", ended = ""] = told.split(END);
       const [exit = ""] = /^\d+/.exec(ended) ?? [];
       return {
@@ -72,7 +72,7 @@ function inBash(all: readonly Run[]): { exit: number; output: string; tests: num
     });
 }
 
-test("tests are said to have passed or failed only where bash has run them, and they have", { timeout: 60_000 }, () => {
+test("tests are reported as passed or failed only if bash ran them with that result", { timeout: 60_000 }, () => {
   const all = runs(20_261_126);
   const done = inBash(all);
   expect(done).toHaveLength(LINES);

@@ -1,4 +1,4 @@
-/** Lines of which it is better to say nothing: no test has run or failed, nothing is taken back, or a question was answered with no. */
+/** Lines that must give no signal: no test has run or failed, no work was reverted, or a command only answered no. */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 
@@ -88,7 +88,7 @@ test.each([
     "./scripts/test --help",
     "./scripts/test --list",
   ],
-])("%j with 0 has not passed", (line) => {
+])("%j with 0 does not count as passed tests", (line) => {
   const told = toldBy(line, 0);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
@@ -139,7 +139,7 @@ test.each([
     ["jest --listTests", 1],
     ["pushd x && pytest", 1],
   ] as const),
-])("%j with %d has failed no test, and is no command that failed", (line, exit) => {
+])("%j with %d counts neither as failed tests nor as a failed command", (line, exit) => {
   const told = toldBy(line, exit);
   expect(told).toMatchObject(SAYS_NOTHING);
   expect(told.tests ?? "unclear").toBe("unclear");
@@ -162,12 +162,12 @@ test.each([
   ["jest config", 1],
   ["pytest c --strict-markers --ignore=x", 1],
   ["jest --testPathIgnorePatterns y", 1],
-] as const)("%j with %d has failed by its tests", (line, exit) => {
+] as const)("%j with %d counts as failed tests", (line, exit) => {
   expect(toldBy(line, exit).tests).toBe("failed");
   expect(toldBy(line, 0).tests).toBe("passed");
 });
 
-/** Nothing was taken back, or it need not have been. */
+/** No work was reverted, or perhaps none. */
 test.each([
   ...[
     "false && git restore x; true",
@@ -211,7 +211,7 @@ test.each([
     "[[ x && git restore y ]]",
     "git checkout origin/main .",
   ],
-])("%j takes nothing back", (line) => expect(toldBy(line, 0).hasReverted).toBe(false));
+])("%j does not count as a revert", (line) => expect(toldBy(line, 0).hasReverted).toBe(false));
 
 test.each([
   ...[
@@ -227,9 +227,9 @@ test.each([
     "git revert -n HEAD && git commit -m x",
   ],
   ...["git status && git checkout -- x", "timeout 5 git restore x", "git checkout . && git clean -fd"],
-])("%j takes something back", (line) => expect(toldBy(line, 0).hasReverted).toBe(true));
+])("%j counts as a revert", (line) => expect(toldBy(line, 0).hasReverted).toBe(true));
 
-/** An answer of no, or one that nobody knows. */
+/** The exit code means no, or its meaning is unknown. */
 test.each([
   ...([
     ["rg -q x && echo yes", 1],
@@ -319,7 +319,7 @@ test.each([
     ["rg x || rg y", 1],
     ["rpm -q x", 1],
   ] as const),
-])("%j with %d is no command that failed", (line, exit) => {
+])("%j with %d does not count as a failed command", (line, exit) => {
   expect(toldBy(line, exit)).toEqual({ tests: undefined, ...SAYS_NOTHING });
 });
 
@@ -330,15 +330,15 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Somebody's programs, of which nobody knows that they test.
+  // Own programs, which need not be tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],
-] as const)("%j with %d has failed", (line, exit) => {
+] as const)("%j with %d counts as a failed command", (line, exit) => {
   expect(toldBy(line, exit)).toMatchObject({ tests: undefined, hasFailed: true });
 });
 
-test("a line of any length is read in no time, whatever stands in it", () => {
+test("a line of any length is read quickly, whatever its text", () => {
   for (const part of [
     "-A",
     " -a-B.c_d",

@@ -1,23 +1,23 @@
-/** What a turn's tools tell of it. */
+/** Signals from the tools of a turn. */
 import { expect, test } from "vitest";
 import { signalsOf, type Step, stepOf } from "../../../src/agents/signal/signals.ts";
 
 const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit, output: "" });
 const EDITED: Step = { kind: "edited" };
 
-test("the last run of tests decides, whatever was run before and after it", () => {
+test("the last run of tests decides, whatever was run before or after it", () => {
   expect(signalsOf([ran("npm test", 1), EDITED, ran("npm test"), ran("git status")])).toEqual(["tests-passed"]);
   expect(signalsOf([ran("npm test"), EDITED, ran("vitest run", 1)])).toEqual(["tests-failed"]);
   expect(signalsOf([ran("npm test"), EDITED, ran("npm test | tail", 0)])).toEqual([]);
 });
 
-test("the last command alone tells of a failure, and tests that are red are no other one", () => {
+test("only the last command can count as failed, and failed tests do not count again as a failed command", () => {
   expect(signalsOf([ran("npm run build", 1), ran("ls")])).toEqual([]);
   expect(signalsOf([ran("npm test"), ran("git push", 1)])).toEqual(["tests-passed", "command-failed"]);
   expect(signalsOf([])).toEqual([]);
 });
 
-test("what is taken back before anything was changed is of the turn before; later it may be of this one", () => {
+test("a revert before any edit of this turn is about the turn before; after an edit it gives no signal", () => {
   expect(signalsOf([ran("git status"), ran("git checkout .")])).toEqual(["reverted"]);
   expect(signalsOf([EDITED, ran("npm test", 1), ran("git checkout .")])).toEqual(["tests-failed"]);
 });

@@ -1,4 +1,4 @@
-/** Each translated pattern finds what it finds with every word boundary written out as what stands on both its sides. */
+/** Each translated pattern finds the same as one whose word boundaries are written out for both sides. */
 import { expect, it } from "vitest";
 import { MARKERS } from "../../../../src/feeders/convo-miner/memory-markers.ts";
 import { END, pythonPattern, START } from "../../../../src/feeders/convo-miner/python-pattern.ts";
@@ -18,18 +18,18 @@ const SOURCES = [
   r`\s\b@\b`,
   r`\bversion \d`,
 ];
-/** What may stand at a word: letters of other scripts, digits and marks of them, halves of a pair. */
+/** Characters next to a word: letters of other scripts, digits and their marks, halves of a surrogate pair. */
 const BESIDE = ["", " ", "_", "é", "1", "٣", "-", "’", "x", "\n", "😀", "\ud83d", "."];
 const TEXTS = 100;
 
-it.each(SOURCES)("%s finds the same, whichever sides of a boundary it looks at", (source) => {
+it.each(SOURCES)("%s finds the same with its boundaries written out", (source) => {
   const random = seededRandom(1);
   const pick = (of: readonly string[]): string => of[Math.floor(random() * of.length)] ?? "";
   const written = source
     .replaceAll(r`\b`, `(?:${START}|${END})`)
     .replaceAll(r`\d`, r`\p{Nd}`)
     .replaceAll(r`\w`, r`[\p{L}\p{N}_]`);
-  // Its own words, and itself without what makes a pattern of it.
+  // Words of the pattern, and the pattern itself without its special characters.
   const words = [
     ...source.split(/\\[bdsw]|[^a-z]+/),
     source.replaceAll(/\\[bdsw]|[?:()[\]\\+]/g, "").split("|")[0] ?? "",
@@ -45,8 +45,8 @@ it.each(SOURCES)("%s finds the same, whichever sides of a boundary it looks at",
   }
 });
 
-it("no pattern is built before it is asked for, and each is built once", () => {
-  // A source that is no pattern fails where it is built.
+it("a pattern is built on first use, and only once", () => {
+  // An invalid pattern fails where it is built.
   const broken = pythonPattern("(");
   expect(() => broken()).toThrow(SyntaxError);
   for (const [, markers] of MARKERS) for (const one of markers.flat()) expect(one()).toBe(one());

@@ -1,4 +1,4 @@
-/** The allow-list: which names are documentation. */
+/** The allow-list: which file names are documentation. */
 import { expect, test } from "vitest";
 import { folderRefusal, isShellScript, judgeName } from "../../../../src/feeders/doc-miner/allow.ts";
 
@@ -17,18 +17,18 @@ test.each(
   names(`main.ts app.py a.js style.css page.html data.json package-lock.json pnpm-lock.yaml yarn.lock Cargo.lock uv.lock
     poetry.lock npm-shrinkwrap.json pylock.toml conda-lock.yml mempalace.yaml mempal.yml entities.json photo.png
     license-check.ts table.csv query.sql events.jsonl schema.prisma`),
-)("%s is no documentation", (name) => {
+)("%s is not documentation", (name) => {
   expect(judgeName(name).kind).toBe("leave");
 });
 
 test.each(
   names(`.env .env.local .env.yml .npmrc .netrc id_rsa id_ed25519.pub server.pem tls.key store.p12 secrets.yaml
     db-credentials.toml passwords.txt kubeconfig.yaml .htpasswd`),
-)("%s is kept out as a secret", (name) => {
+)("%s is refused as a secret", (name) => {
   expect(judgeName(name).kind).toBe("refuse");
 });
 
-test("a file without extension is looked into for a shell's first line", () => {
+test("a file without extension counts as documentation if its first line names a shell", () => {
   expect(judgeName("deploy").kind).toBe("sniff");
   for (const head of [
     "#!/bin/sh\n",
@@ -49,7 +49,7 @@ test("version control, packages, environments, build output and caches are never
   for (const name of names("docs src .github packages")) expect(folderRefusal(name, []), name).toBeUndefined();
 });
 
-test("a virtual environment and a cache are known by what is in them, whatever their name", () => {
+test("a virtual environment and a cache are recognised by the files in them, whatever their name", () => {
   expect(folderRefusal("py311", ["bin", "pyvenv.cfg"])).toBe("a virtual environment");
   expect(folderRefusal("out", ["CACHEDIR.TAG"])).toBe("a cache");
 });

@@ -11,7 +11,7 @@ test.each([
   ["April-6th-2011-notes", "2011-04-06"],
   ["6_april_2011", "2011-04-06"],
   ["Sept. 1, 2019", "2019-09-01"],
-])("the stem %s is of %s", (stem, date) => {
+])("the stem %s has the date %s", (stem, date) => {
   expect(dated(stem, "2001-01-01")).toBe(date);
 });
 
@@ -28,7 +28,7 @@ test.each([
   ["seen 1-2-69", "2069-01-02"],
   ["On the 4th of July 1999 we met", "1999-07-04"],
   ["02/03/2021 and 2022-02-03", "2022-02-03"],
-])("the text %j is of %s", (text, date) => {
+])("the text %j has the date %s", (text, date) => {
   expect(dated("notes", text)).toBe(date);
 });
 
@@ -41,14 +41,14 @@ test("the ten lines are counted after the front matter", () => {
   expect(dated("notes", `---\n${"k: v\n".repeat(20)}---\n2021-02-03`)).toBe("2021-02-03");
 });
 
-test("days that do not exist are no dates", () => {
+test("impossible days are not dates", () => {
   expect(dated("2024-13-40", "on 2023-02-30 or 45/45/2020")).toBe("2020-01-31");
 });
 
-test("version numbers and addresses are no dates", () => {
+test("version numbers and addresses are not dates", () => {
   expect(dated("notes", "release 1.2.2024 of 10.0.0.1, build 20240102, 12024-01-02")).toBe("2020-01-31");
 });
 
-test("else the file's own time decides, in local time, and says so", () => {
+test("without a date the file's modification time is used, in local time, and the result says so", () => {
   expect(contentDate("notes", "nothing", CHANGED)).toEqual({ date: "2020-01-31", by: "modification time" });
 });

@@ -1,4 +1,4 @@
-/** What a run has to do, decided from the folder, the notes and the palace. */
+/** The work of a run, decided from the folder, the notes and the palace. */
 import { expect, test } from "vitest";
 import {
   isFiled,
@@ -29,11 +29,11 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("a file of the noted size and time that the palace holds as noted is not read", () => {
+test("a file is not read if the notes and the palace agree with its size and time", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
-test("a file that MemPalace has filed as it is now is not read, whatever the notes say, unless it is forced", () => {
+test("a file that MemPalace has already filed is not read, whatever the notes say, except with --force", () => {
   const mined = {
     isMined: ({ sourceFile, mtime }: { sourceFile: string; mtime: number }) =>
       `${sourceFile} ${mtime}` === "a.md 100.5",
@@ -59,24 +59,24 @@ test.each([
   ["a note that was only begun", { manifest: manifest({ "a.md": null }) }],
   ["other room rules", { rules: "other" }],
   ["--force", { force: true }],
-])("%s makes it be read", (_name, change: Partial<PlanInput>) => {
+])("a file is read again because of %s", (_name, change: Partial<PlanInput>) => {
   expect(plan(change).read).toHaveLength(1);
 });
 
-test("what was refused for its content is not read again while the palace holds nothing of it", () => {
+test("a file that was refused for its content is not read again unless the palace has it", () => {
   const refused = { ...entry, sha256: "", refused: "binary" };
   expect(isUnchanged(found, refused, undefined)).toBe(true);
   expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
-test("noted files that are no documents any more are gone", () => {
+test("noted files that are no longer documents are gone", () => {
   expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
     "old/b.md",
     "c.md",
   ]);
 });
 
-test("what lies in a place that cannot be read, or judged, is not gone", () => {
+test("files in a place that cannot be read or judged do not count as gone", () => {
   const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
   const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
     plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })
@@ -87,7 +87,7 @@ test("what lies in a place that cannot be read, or judged, is not gone", () => {
   }
 });
 
-test("the same content in the same room is filed, whatever the time", () => {
+test("the same content in the same room counts as filed, whatever its time", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);
@@ -114,7 +114,7 @@ test("a document filed under another home is the same document", () => {
   expect([...records.keys()]).toEqual(["docs/a.md"]);
 });
 
-test("where two homes filed the same path, our own wins", () => {
+test("if two homes filed the same path, our own is used", () => {
   const own = "/home/me/.cache/mempalace-docs/w/a.md";
   for (const order of [
     [own, "/home/other/.cache/mempalace-docs/w/a.md"],
@@ -123,7 +123,7 @@ test("where two homes filed the same path, our own wins", () => {
     expect(recordsByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
 });
 
-test("a second project of the wing sees only what lies below its own folder", () => {
+test("a second project of a wing sees only files below its own folder", () => {
   const second = { ...stage, prefix: "two-0badcafe" };
   const records = recordsByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
   expect([...records.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);

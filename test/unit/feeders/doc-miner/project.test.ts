@@ -13,7 +13,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const configure = (text: string, name = "mempalace.yaml"): void => writeFileSync(join(root, name), text);
 
-test("--wing beats the file, the file beats the folder's name", async () => {
+test("--wing wins over the file, and the file wins over the folder's name", async () => {
   expect(await readProject(root, undefined)).toMatchObject({ wingFrom: "folder name", rooms: undefined });
   configure("wing: my_wing\n");
   expect(await readProject(root, undefined)).toMatchObject({ wing: "my_wing", wingFrom: "mempalace.yaml" });
@@ -40,13 +40,13 @@ test.each([
   ["- a\n- b\n", /no settings/],
   ["rooms: everything\n", /rooms is not a list/],
   ["rooms: [{description: x}]\n", /a room has no name/],
-])("%j is refused, naming the file and the fault", async (text, fault) => {
+])("%j is refused with the file and the fault", async (text, fault) => {
   configure(text);
   const error = await readProject(root, undefined).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ code: "CONFIG_BAD_VALUE", message: expect.stringMatching(fault) });
 });
 
-test("the folder's name becomes a wing that the broker takes", () => {
+test("a folder's name becomes a wing that the broker accepts", () => {
   const wings = [
     "/x/My-Project 2",
     "/x/_private_",

@@ -1,4 +1,4 @@
-/** Rooms: routing by the project's rooms, and by folder names where there are none (palace.md 5.2, 5.8). */
+/** Rooms: by the project's rooms, or by folder names if it has none (palace.md 5.2, 5.8). */
 import { expect, test } from "vitest";
 import { placeDocument, stemOf } from "../../../../src/feeders/doc-miner/room.ts";
 
@@ -25,7 +25,7 @@ test("the file's stem matches room names, not keywords", () => {
   expect(room("misc/server.md")).toBe("general");
 });
 
-test("else the room whose words occur most in the first 2000 characters wins, the first of equals", () => {
+test("without such a folder the room with most words in the first 2000 characters wins, the first of equals", () => {
   expect(room("a.md", "React and react on the server")).toBe("web-ui");
   expect(room("a.md", "server react")).toBe("backend");
   expect(room("a.md", `${"x".repeat(2000)} react`)).toBe("general");

@@ -1,4 +1,7 @@
-/** The walk over a project, on real files: what is found, what is skipped and why; and reading by upstream's text rules. */
+/**
+ * The walk over a project on real files: what is found, and what is skipped and why. Also upstream's rules for reading
+ * text.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +25,7 @@ const found = (avoid: string[] = []): string[] => surveyProject(root, avoid).doc
 const skips = (): Record<string, string> =>
   Object.fromEntries(surveyProject(root, []).skipped.map(({ file, reason }) => [file, reason]));
 
-test("documents are found in order of name, source code and refused folders are passed over", () => {
+test("documents are found in the order of their names; source code and refused folders are skipped", () => {
   for (const path of [
     "b.md",
     "a/z.md",
@@ -42,7 +45,7 @@ test("the project itself may be called build", () => {
   expect(surveyProject(join(root, "build"), []).documents).toHaveLength(1);
 });
 
-test("a folder with a virtual environment's mark is passed over", () => {
+test("a folder with the mark of a virtual environment is skipped", () => {
   put("py/pyvenv.cfg");
   put("py/lib/readme.md");
   expect(found()).toEqual([]);
@@ -63,7 +66,7 @@ test("symbolic links are skipped, files and folders", () => {
   expect(skips()).toEqual({ "b.md": "symbolic link" });
 });
 
-test("a file over the limit is skipped with the reason, one at the limit is taken", () => {
+test("a file over the limit is skipped with the reason, one at the limit is found", () => {
   for (const [name, size] of [
     ["big.txt", SOURCE_SIZE_MAX_BYTES + 1],
     ["full.txt", SOURCE_SIZE_MAX_BYTES],
@@ -75,7 +78,7 @@ test("a file over the limit is skipped with the reason, one at the limit is take
   expect(skips()["big.txt"]).toMatch(/larger than 40\.0 MiB/);
 });
 
-test("what looks like a secret is skipped and named", () => {
+test("a file that looks like a secret is skipped with the reason", () => {
   put("secrets.yaml");
   expect(found()).toEqual([]);
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
@@ -87,10 +90,10 @@ test("folders to avoid are not entered", () => {
   expect(found([join(root, "cache")])).toEqual(["a.md"]);
 });
 
-test("a folder that cannot be read is told, not taken for empty", () => {
+test("a folder that cannot be read is reported, not treated as empty", () => {
   put("locked/a.md");
   chmodSync(join(root, "locked"), 0);
-  // Root reads every folder, unless it lacks these two capabilities.
+  // Root can read every folder, unless it lacks these two capabilities.
   const asOthers = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"];
   const source = join(import.meta.dirname, "../../../../src/feeders/doc-miner/source.ts");
   const script = `import { surveyProject } from ${JSON.stringify(source)};
@@ -107,11 +110,11 @@ test("a folder that cannot be read is told, not taken for empty", () => {
   expect(JSON.parse(answer)).toEqual(["locked"]);
 });
 
-test("a root that is no folder any more is unreadable as a whole", () => {
+test("a root that is no longer a folder is reported as unreadable", () => {
   expect(surveyProject(join(root, "gone"), []).unreadable).toEqual([""]);
 });
 
-test(".gitignore hides files and folders, nearer files speak last, ! brings back", () => {
+test(".gitignore hides files and folders, nearer files win, and ! shows a file again", () => {
   put(".gitignore", "*.txt\n/top.md\nprivate/\n\\#odd.md\nsub/deep/*.md\n");
   put("sub/.gitignore", "!keep.txt\n/local.md\n");
   for (const path of [
@@ -130,14 +133,14 @@ test(".gitignore hides files and folders, nearer files speak last, ! brings back
   expect(found()).toEqual(["sub/in/local.md", "sub/keep.txt", "sub/top.md"]);
 });
 
-test("an ignored folder is never entered, so nothing in it comes back", () => {
+test("an ignored folder is never entered, so a rule cannot show a file in it again", () => {
   put(".gitignore", "out/\n!out/keep.md\n");
   put("out/keep.md");
   put("out/.gitignore", "!*\n");
   expect(found()).toEqual([]);
 });
 
-test("a folder brought back by a nearer file is read as if no rule had hidden it", () => {
+test("a folder shown again by a nearer file is read as if no rule had hidden it", () => {
   put(".gitignore", "logs/\n*.rst\n");
   put("a/.gitignore", "!logs/\n");
   put("a/logs/x.md");
@@ -146,19 +149,19 @@ test("a folder brought back by a nearer file is read as if no rule had hidden it
   expect(found()).toEqual(["a/logs/x.md"]);
 });
 
-test("rules that bring a folder back are dropped inside it in linear time", () => {
+test("rules that show a folder again are dropped inside it in linear time", () => {
   put("a/x.md");
   const took = (rules: number): number => {
     put(".gitignore", Array.from({ length: rules }, (_, at) => `![a${at}]\n`).join(""));
     return cpuTimeOf(() => expect(found()).toEqual(["a/x.md"]));
   };
   took(200);
-  // Ten times the rules: ten times the work, not a hundred times. The allowance is for a busy machine.
+  // Ten times the rules take ten times the work, not a hundred times. The allowance is for a busy machine.
   const small = Math.max(took(200), 2);
   expect(took(2_000) / small).toBeLessThan(40);
 });
 
-test("a document below rules that take too long is left out by name", () => {
+test("a document below rules that are too complex is skipped by name", () => {
   const folder = "a".repeat(200);
   put(".gitignore", `${"*a*a*a*a*b\n".repeat(20_000)}!a*\n`);
   put(`${folder}/x.md`);
@@ -177,7 +180,7 @@ test("text is UTF-8 with U+FFFD for invalid bytes, line feeds only, and keeps it
   expect(readDocument(root, "a.md")).toMatchObject({ text: "\uFEFFa\nb\nc\uFFFD\n", size: 11 });
 });
 
-test("the hash is of the filed text, so other line ends are no change", () => {
+test("the hash is of the filed text, so other line ends do not change it", () => {
   put("unix.md", "one\ntwo\n");
   put("dos.md", "one\r\ntwo\r\n");
   const [unix, dos] = [readDocument(root, "unix.md"), readDocument(root, "dos.md")];

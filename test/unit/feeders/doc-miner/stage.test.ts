@@ -1,4 +1,4 @@
-/** The staging area on real files: who owns a wing's folder, copies with the original's time, notes. */
+/** The staging area on real files: which project owns a wing's folder, copies with the original's time, and notes. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,13 +33,13 @@ const options = (root: string, palace = "/palace") => ({
 });
 const manifest = (root: string): Manifest => ({ schema: 1, root, wing: "w", rules: "", files: { "a.md": null } });
 
-test("the first project of a wing is staged right below the wing", () => {
+test("the first project of a wing is staged directly below the wing", () => {
   const stage = claimStage(options(project("one")));
   expect(stagedPath(stage, "docs/a.md")).toBe(join(home, "cache/mempalace-docs/w/docs/a.md"));
   expect(claimStage(options(project("one"))).prefix).toBe("");
 });
 
-test("a second project of the wing gets a folder of its own, and keeps it", () => {
+test("a second project of the wing gets its own folder, and keeps it", () => {
   claimStage(options(project("one")));
   const second = claimStage(options(project("two")));
   expect(second.prefix).toMatch(/^two-[0-9a-f]{8}$/);
@@ -57,24 +57,24 @@ test("a project that was moved keeps its place and its notes", () => {
   expect(readManifest(after)?.files).toEqual({ "a.md": null });
 });
 
-test("a project of another name does not inherit from one that is away", () => {
+test("a project with another name does not take over the place of a missing one", () => {
   claimStage(options(project("one")));
   rmSync(join(home, "one"), { recursive: true });
   expect(claimStage(options(project("two"))).prefix).not.toBe("");
 });
 
-test("looking for the place writes nothing", () => {
+test("looking up the place writes no file", () => {
   expect(findStage(options(project("one"))).prefix).toBe("");
   expect(existsSync(join(home, "cache"))).toBe(false);
 });
 
-test("notes are kept for each palace", () => {
+test("each palace has its own notes", () => {
   const root = project("one");
   writeManifest(claimStage(options(root, "/a")), manifest(root));
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
-test("notes that say the same are not written again", () => {
+test("unchanged notes are not written again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
   writeManifest(stage, manifest(root));
@@ -84,7 +84,7 @@ test("notes that say the same are not written again", () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test("damaged notes count as none", () => {
+test("damaged notes are ignored", () => {
   const stage = claimStage(options(project("one")));
   writeFileSync(stage.manifestFile, '{"schema":1,');
   expect(readManifest(stage)).toBeUndefined();
@@ -98,7 +98,7 @@ test("a copy has the original's bytes and time", () => {
   expect(statSync(copy).mtimeMs / 1000).toBeCloseTo(1_700_000_000.123456, 4);
 });
 
-test("removing a copy removes the folders it leaves empty, and no others", () => {
+test("removing a copy also removes the folders it leaves empty, and no others", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["a/b/c.md", "a/d.md"]) stageDocument(stage, path, Buffer.from("x"), 1);
   unstageDocument(stage, "a/b/c.md");
@@ -108,7 +108,7 @@ test("removing a copy removes the folders it leaves empty, and no others", () =>
   expect(existsSync(join(home, "cache/mempalace-docs"))).toBe(true);
 });
 
-test("a file may become a folder, and a folder a file", () => {
+test("a staged file may be replaced by a folder, and a folder by a file", () => {
   const stage = claimStage(options(project("one")));
   for (const path of ["LICENSE", "LICENSE/mit.txt", "LICENSE"]) {
     stageDocument(stage, path, Buffer.from("x"), 1);
@@ -116,7 +116,7 @@ test("a file may become a folder, and a folder a file", () => {
   }
 });
 
-test("an identity is the part below the staging area of the wing", () => {
+test("the identity of a document is its path below the staging area", () => {
   expect(identityOf("/home/x/.cache/mempalace-docs/w/a/b.md", "w")).toBe("w/a/b.md");
   expect(identityOf("/src/mempalace-docs/.cache/mempalace-docs/w/a.md", "w")).toBe("w/a.md");
   expect(identityOf("/home/x/a.md", "w")).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What is read out of each kind of office document, and what a broken or hostile one comes to. */
+/** The text of each kind of office document, and the errors of broken or hostile ones. */
 import { expect, test } from "vitest";
 import { convert } from "../../../../src/feeders/format-miner/convert.ts";
 import { Unconverted } from "../../../../src/feeders/format-miner/outcome.ts";
@@ -25,7 +25,7 @@ async function outcome(name: string, bytes: Buffer, max = MAX): Promise<string> 
   }
 }
 
-test("a Word document keeps its headings, lists, tables, links and notes, and loses what was deleted", async () => {
+test("a Word document keeps its headings, lists, tables, links and notes, and loses deleted text", async () => {
   const body = [
     wordParagraph("Der Plan", '<w:pStyle w:val="berschrift2"/>'),
     wordParagraph("We take the broker &amp; stay with it."),
@@ -63,7 +63,7 @@ test("a Word document keeps its headings, lists, tables, links and notes, and lo
   ]);
 });
 
-test("slides come in the order they are shown, with the speaker's notes", async () => {
+test("slides come in the order of the show, with the speaker's notes", async () => {
   const text = await convert(
     "a.pptx",
     pptx([
@@ -77,7 +77,7 @@ test("slides come in the order they are shown, with the speaker's notes", async 
   );
 });
 
-test("sheets become tables, dates are dates, and a cell far off makes no wide table", async () => {
+test("sheets become tables, dates are dates, and a distant cell does not widen the table", async () => {
   const rows = [
     '<c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>when</t></is></c><c r="C1" t="str"><v>sum</v></c>',
     '<c r="A2" t="s"><v>1</v></c><c r="B2" s="1"><v>45293</v></c><c r="C2" s="0"><v>45293</v></c>',
@@ -97,7 +97,7 @@ test("sheets become tables, dates are dates, and a cell far off makes no wide ta
   );
 });
 
-test("a book comes in reading order, with what is said of it", async () => {
+test("a book comes in reading order after its title and authors", async () => {
   const text = await convert(
     "a.epub",
     epub("A &amp; B", [
@@ -138,13 +138,13 @@ test("a PDF is read page by page", async () => {
   expect(text.trim()).toBe("The plan (a)\ngoes on here.\n\nPage two.");
 });
 
-test("what cannot be converted has a name", async () => {
+test("a file that cannot be converted gets a reason", async () => {
   const bomb = zip({
     "_rels/.rels": '<Relationships><Relationship Id="a" Type="x/officeDocument" Target="d.xml"/></Relationships>',
     "d.xml": Buffer.alloc(300 * 1024 * 1024, 0x20),
   });
   const liar = docx(wordParagraph("x".repeat(5000)));
-  // The size that the directory claims of the last entry.
+  // The directory claims a smaller size than the entry has.
   const claims = zip({ "_rels/.rels": "x".repeat(5000) }, { claimed: 10 });
   expect(bomb.length).toBeLessThan(1024 * 1024);
   expect({
@@ -176,7 +176,7 @@ test("what cannot be converted has a name", async () => {
   });
 });
 
-/** A diagonal: as many columns as rows, nearly all of it empty. */
+/** Returns a diagonal of cells: as many columns as rows, nearly all empty. */
 function wideSheet(): string[] {
   const name = (at: number): string =>
     at < 26 ? String.fromCharCode(65 + at) : name(Math.floor(at / 26) - 1) + name(at % 26);

@@ -1,4 +1,4 @@
-/** Sessions of opencode 2, read from databases made as its published schema has them, new ones and upgraded ones. */
+/** Sessions of opencode 2, read from databases with its published schema, both new and upgraded ones. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const textsOf = (session: Session | undefined): string[] =>
     blocks.map((block) => (block.type === "tool" ? block.name : block.text)),
   );
 
-test("a session of opencode 2 is read as it was: texts, reasoning, tools, shell; nothing that nobody said", async () => {
+test("a session of opencode 2 has its texts, reasoning, tools and shell, but no injected text", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new", title: "Second", directory: "/home/u/second" });
   second.add("ses_new", "agent-switched", { agent: "build" });
@@ -107,7 +107,7 @@ test("a session of opencode 2 is read as it was: texts, reasoning, tools, shell;
   ]);
 });
 
-test("of an upgraded database the live tables are read, the frozen ones for what only they hold, and nothing twice", async () => {
+test("from an upgraded database live tables are read, and frozen ones only for the rest, each message once", async () => {
   const first = createOpencodeDatabase(file());
   const at = Date.UTC(2026, 0, 1);
   for (const id of ["ses_old", "ses_taken_over", "ses_gone_on"]) {
@@ -143,7 +143,7 @@ test("of an upgraded database the live tables are read, the frozen ones for what
   ]);
 });
 
-test("a message that is added or taken back is another version of the session", async () => {
+test("adding or removing a message changes the version of the session", async () => {
   const second = openOpencode2Database(file());
   second.addSession({ id: "ses_new" });
   second.add("ses_new", "user", { text: "kept" });
@@ -165,7 +165,7 @@ test("a message that is added or taken back is another version of the session", 
   expect(textsOf(session)).toEqual(["kept", "instead"]);
 });
 
-test("a session_v2 of another form is refused as a whole, though the tables of 1.x are there", async () => {
+test("a session_v2 of unknown form is refused as a whole, even if the tables of 1.x exist", async () => {
   createOpencodeDatabase(file()).close();
   const database = new Database(file());
   database.exec("CREATE TABLE session_v2 (id text PRIMARY KEY, title text)");
