@@ -1,6 +1,6 @@
 /**
- * The light profile's size. Tokens are counted from above, so that it holds for any tokenizer in use: every four letters of a
- * run of letters begin one, and every digit and every mark of punctuation is one, also where real vocabularies have `":{"` and
+ * The light profile's size. Tokens are overestimated, so that the limit holds for any common tokenizer: every four
+ * letters of a run begin one, and every digit and punctuation mark is one, even if real vocabularies have `":{"` and
  * whole words as a piece. Real counts are about half of it (bytes / 4).
  */
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ function tokensAtMost(text: string): number {
   return pieces.reduce((sum, piece) => sum + Math.ceil(Array.from(piece).length / LETTERS_PER_TOKEN), 0);
 }
 
-test("the count is from above: words, digits and marks are told apart", () => {
+test("the estimate counts four letters, a digit or a mark as one token", () => {
   expect(tokensAtMost('{"wing": "über 42"}')).toBe(1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1 + 1);
   expect(tokensAtMost("memories")).toBe(2);
 });
@@ -28,7 +28,7 @@ test("the light profile has eight tools at most, and at most 1,500 tokens with n
   expect(tokensAtMost(JSON.stringify(toolsOf("full")))).toBeGreaterThan(1500);
 });
 
-test("what the light profile shows is the full tool with fewer parameters, and what it requires is enough", () => {
+test("a tool of the light profile is the full tool with fewer parameters, and its required ones are enough", () => {
   for (const { name, inputSchema, ...shown } of toolsOf("light")) {
     const full = toolsOf("full").find((one) => one.name === name) ?? expect.fail(name);
     expect({ ...shown, name, inputSchema: full.inputSchema }).toEqual(full);
@@ -38,13 +38,13 @@ test("what the light profile shows is the full tool with fewer parameters, and w
   }
 });
 
-test("every tool is in the full profile, or in that of the other surface", () => {
+test("every tool is in the full profile, or in the outcome profile", () => {
   const listed = [...toolsOf("full"), ...toolsOf("outcome")].map(({ name }) => name);
   expect(listed).toEqual(TOOLS.map(({ fullName }) => fullName));
   expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
-test("the light profile is in the places that the rows name", () => {
+test("the tools of the light profile are at the places that their rows name", () => {
   const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));

@@ -1,4 +1,4 @@
-/** Users and passwords of addresses are hidden, and all other texts stay as they are. */
+/** Users and passwords in addresses are hidden, and all other texts stay as they are. */
 import { expect, test } from "vitest";
 import { withoutPassword } from "../../../src/base/without-password.ts";
 

@@ -1,4 +1,7 @@
-/** Generated settings as real files: what is not ours stays, twice is once, and uninstall gives every byte back. */
+/**
+ * Generated settings in real files: install keeps all foreign text, installing twice equals once, and uninstall
+ * restores every byte.
+ */
 import {
   chmodSync,
   existsSync,
@@ -48,7 +51,7 @@ function generated(seed: number): { text: string; chance: Chance } {
   return { text: settings(chance, { mcpServers: server, mcp: server, hooks: list, permissions: rules }), chance };
 }
 
-/** As every parser reads it, in order; without us. */
+/** Returns the settings as a parser reads them, in order, without our entries. */
 function foreign(text: string): string {
   const value = (parse(text.replace(/^\uFEFF/, ""), [], { allowTrailingComma: true }) ?? {}) as Record<
     string,
@@ -77,14 +80,14 @@ function foreign(text: string): string {
   return JSON.stringify(value);
 }
 
-/** Every character of the first in the second, in order: nothing was taken away, and nothing moved. */
+/** Returns whether `whole` has every character of `part` in order, so that no text was removed or moved. */
 function isWithin(part: string, whole: string): boolean {
   let at = 0;
   for (const one of whole) if (part.startsWith(one, at)) at += one.length;
   return at === part.length;
 }
 
-test(`${TEXTS} generated texts keep every character of theirs when ours is put in, and all but blanks when it is taken out again`, () => {
+test(`${TEXTS} generated texts keep every character when our entry is added, and all but blanks when it is removed`, () => {
   for (let seed = 1; seed <= TEXTS; seed += 1) {
     const { text, chance } = generated(seed);
     const want = chance.of([ENTRY, DEEP, HOOKS]);
@@ -107,8 +110,8 @@ test(`${TEXTS} generated texts keep every character of theirs when ours is put i
   }
 });
 
-test(`${FILES} generated files come back byte for byte, through links, with their modes, and read-only ones are left alone`, () => {
-  // In memory where the machine has it: each write is synced.
+test(`${FILES} generated files come back byte for byte, through links and with their modes; read-only ones are left alone`, () => {
+  // In memory if the machine has /dev/shm, because each write is synced.
   const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-settings-"));
   try {
     for (let seed = 1; seed <= FILES; seed += 1) tryFile(join(root, String(seed)), seed);
@@ -150,7 +153,7 @@ function tryFile(home: string, seed: number): void {
   expect(snapshot(home), why).toEqual(before);
 }
 
-/** Path, content and mode of everything but our own state. */
+/** Returns path, content and mode of every file but our own state. */
 function snapshot(home: string): string[] {
   const files = existsSync(home) ? readdirSync(home, { recursive: true, encoding: "utf8" }) : [];
   return files

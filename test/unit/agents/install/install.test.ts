@@ -1,4 +1,4 @@
-/** Wiring agents, on real files: what is theirs, what is ours, and what happens when something is in the way. */
+/** Wiring agents, on real files: foreign entries stay, ours are added and removed, and failures change no file. */
 import {
   chmodSync,
   existsSync,
@@ -21,7 +21,7 @@ import { partsIn } from "./parts.ts";
 
 let home = "";
 let parts: Parts;
-/** The first line of a copied extension, which says how to start us. */
+/** The first line of a copied extension: the command that starts us. */
 const LAUNCH = 'const PALACE_LAUNCH = {"hook":["palace","hook"],"shim":["mempalace-mcp"]};\n';
 
 beforeEach(() => {
@@ -49,7 +49,7 @@ function ship(): void {
   put("package/skills/recall/SKILL.md", "---\nname: recall\n---\n");
 }
 
-test("hooks of others stay as they are, beside ours and in the same list", () => {
+test("other hooks stay as they are, beside ours and in the same list", () => {
   const theirs = { matcher: "Bash", hooks: [{ type: "command", command: "./guard.sh" }] };
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [theirs], Notification: [theirs] } }, null, 2));
   install("claude-code", parts, false);
@@ -63,7 +63,7 @@ test("hooks of others stay as they are, beside ours and in the same list", () =>
   });
 });
 
-test("a hook of ours that a user has moved into a group of his own is taken from there alone", () => {
+test("if a user moved our hook into another group, only our hook is removed from it", () => {
   install("claude-code", parts, false);
   const ours = { type: "command", command: "/old/scripts/palace hook claude-code", timeout: 99 };
   const theirs = { type: "command", command: "./say.sh" };
@@ -84,25 +84,25 @@ test.each([
   ['{ "permissions": { "allow": ["mcp__mempalace__*", "Read"] } }', ["mcp__mempalace__*", "Read"]],
   ['{ "permissions": { "ask": ["mcp__mempalace"] } }', undefined],
   ['{ "permissions": { "deny": ["mcp__mempalace__*"] } }', undefined],
-])("the tools are allowed beside the user's own rules %s, and only what we added goes again", (before, allow) => {
+])("our tools are allowed in addition to the user's rules %s, and only our rule is removed again", (before, allow) => {
   for (const hasChanged of [false, true]) {
     put(".claude/settings.json", before);
     install("claude-code", parts, false);
     const { permissions } = parse(read(".claude/settings.json")) as { permissions: { allow?: string[] } };
     expect(permissions.allow).toEqual(allow);
     expect(wiringOf("claude-code", parts)).toBe("wired");
-    // Changed since, so that our parts are taken out of it instead of the original being put back.
+    // Changed since the install, so that uninstall removes our parts instead of restoring the original.
     if (hasChanged) put(".claude/settings.json", `${read(".claude/settings.json")}\n`);
     uninstall("claude-code", parts, false);
     expect(read(".claude/settings.json").trimEnd()).toBe(before.trimEnd());
   }
 });
 
-test("a rule that the user wrote before this version added one stays when we leave", () => {
+test("a rule of the user's that equals ours stays after uninstall", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // Older versions recorded it so.
+  // Older versions made such a record.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;
@@ -115,14 +115,14 @@ test("a rule that the user wrote before this version added one stays when we lea
   expect(read(".claude/settings.json").trimEnd()).toBe(rule);
 });
 
-test("without a record, a rule is ours only beside hooks of ours", () => {
+test("without a record, a rule counts as ours only if our hooks are there too", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   uninstall("claude-code", parts, false);
   expect(read(".claude/settings.json")).toBe(rule);
 });
 
-test("an entry of ours that a clone elsewhere had made is mended, and what a user gave it stays", () => {
+test("an entry of ours with an old command is corrected, and the user's additions stay", () => {
   const entry = { type: "stdio", command: "/gone/scripts/palace", args: ["shim"], env: { MEMPALACE_AGENT_NAME: "c" } };
   put(".claude.json", JSON.stringify({ mcpServers: { mempalace: entry } }));
   expect(wiringOf("claude-code", parts)).toBe("drifted");
@@ -134,7 +134,7 @@ test("an entry of ours that a clone elsewhere had made is mended, and what a use
   });
 });
 
-test("another server that had the name comes back when we leave, also from a file that was changed since", () => {
+test("another server with our name is restored by uninstall, also in a file that was changed meanwhile", () => {
   const python = '{ "command": "python", "args": ["-m", "mempalace.mcp_server"] }';
   put("pi/mcp.json", `{ "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
   install("pi", parts, false);
@@ -144,7 +144,7 @@ test("another server that had the name comes back when we leave, also from a fil
   expect(read("pi/mcp.json")).toBe(`{ "new": 1, "mcpServers": {\n  "mempalace": ${python}\n} }\n`);
 });
 
-test("from a file that was changed since only what is ours goes, and from one that we had made nothing of others", () => {
+test("from a changed file uninstall removes only our entries, and a file that we made keeps the user's additions", () => {
   put(".claude.json", '{\n  // mine\n  "a": 1\n}\n');
   install("claude-code", parts, false);
   put(".claude.json", read(".claude.json").replace('"a": 1', '"a": 1, /* new */ "b": 2'));
@@ -154,7 +154,7 @@ test("from a file that was changed since only what is ours goes, and from one th
   expect(read(".claude/settings.json")).toBe('{\n  "model": "x"\n}\n');
 });
 
-test("entries of ours that no record names are known by their command, and go", () => {
+test("without a record our entries are recognised by their command, and removed", () => {
   install("claude-code", parts, false);
   rmSync(join(home, "state"), { recursive: true });
   uninstall("claude-code", parts, false);
@@ -164,7 +164,7 @@ test("entries of ours that no record names are known by their command, and go", 
   ]);
 });
 
-test("an unreadable file is an error that says where, and the agent keeps all of its files", () => {
+test("an unreadable file is an error with line and column, and no file of the agent is changed", () => {
   for (const [content, where] of [
     ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
     ["[1]", "line 1, column 1"],
@@ -185,7 +185,7 @@ test("an unreadable file is an error that says where, and the agent keeps all of
   }
 });
 
-test("a file that cannot be written is found before another one is", () => {
+test("a file that cannot be written is detected before any other file is written", () => {
   const file = put(".claude/settings.json", "{}");
   chmodSync(file, 0o444);
   const before = names();
@@ -193,9 +193,9 @@ test("a file that cannot be written is found before another one is", () => {
   expect(names()).toEqual(before);
 });
 
-test("a write that fails half-way is put back: the other files of the agent are as they were", () => {
+test("if a write fails, the agent's other files are restored", () => {
   put(".claude.json", "{}\n");
-  // A folder where the copy of the second file is to go: its temporary file cannot be made.
+  // A folder at the place of the second file's temporary file, so that writing it fails.
   put(".claude/settings.json", "{}\n");
   mkdirSync(join(home, `.claude/settings.json.${process.pid}.tmp`));
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ code: "STORE_READ_ONLY" }));
@@ -203,7 +203,7 @@ test("a write that fails half-way is put back: the other files of the agent are 
   expect(wiringOf("claude-code", parts)).toBe("not wired");
 });
 
-test("a link is followed, and stays one; so does one whose file is not there yet", () => {
+test("a symbolic link is followed and kept, even if its target does not exist yet", () => {
   put("dotfiles/claude.json", "{}");
   symlinkSync("dotfiles/claude.json", join(home, ".claude.json"));
   mkdirSync(join(home, "pi"));
@@ -218,7 +218,7 @@ test("a link is followed, and stays one; so does one whose file is not there yet
   expect(existsSync(join(home, "dotfiles/pi.json"))).toBe(false);
 });
 
-test("a backup is made once for each content, and goes when its content is back", () => {
+test("a backup is made once for each content, and is deleted when the content is restored", () => {
   const backups = (): string[] => names().filter((name) => name.endsWith(".palace-backup"));
   put(".claude.json", '{"a":1}');
   install("claude-code", parts, false);
@@ -230,7 +230,7 @@ test("a backup is made once for each content, and goes when its content is back"
   expect(read(".claude.json")).toBe('{"a":1}');
 });
 
-test("shipped files are copied beside an agent's own, brought up to date, and gone afterwards with the folders we made", () => {
+test("shipped files are copied, updated, and removed afterwards with the folders that we made", () => {
   ship();
   const before = names();
   for (const agent of ["opencode", "pi", "claude-code"] as const) install(agent, parts, false);
@@ -248,7 +248,7 @@ test("shipped files are copied beside an agent's own, brought up to date, and go
   expect(names()).toEqual(names().filter((name) => before.includes(name) || name === "package/pi/palace.js"));
 });
 
-test("packages that opencode's folder has of its own are left alone, and what opencode has made of the seeds too", () => {
+test("existing packages in opencode's folder are left alone, and so are our seed files after opencode changed them", () => {
   ship();
   put("opencode/package.json", '{"dependencies":{"mine":"1"}}');
   install("opencode", parts, false);
@@ -262,7 +262,7 @@ test("packages that opencode's folder has of its own are left alone, and what op
   expect(read("opencode/package.json")).toContain("1.18.33");
 });
 
-test("a file of the user's where ours goes is kept beside it, and is back when ours is gone", () => {
+test("a user's file at the place of ours is kept beside it, and restored by uninstall", () => {
   ship();
   put("pi/extensions/palace.js", "mine\n");
   install("pi", parts, false);
@@ -271,7 +271,7 @@ test("a file of the user's where ours goes is kept beside it, and is back when o
   expect(read("pi/extensions/palace.js")).toBe("mine\n");
 });
 
-test("opencode's file with comments is taken where there is one", () => {
+test("an existing opencode.jsonc is used instead of opencode.json", () => {
   put("opencode/opencode.jsonc", "{\n  // here\n}\n");
   install("opencode", parts, false);
   expect(read("opencode/opencode.jsonc")).toContain("mempalace-mcp");
@@ -289,7 +289,7 @@ test("an agent is found by its program or its folder, and its version is read fr
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without a record, a server of MemPalace's own and hooks with more in their command are their owner's, and come back", () => {
+test("without a record, MemPalace's own server and hooks with longer commands belong to the user, and survive", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];
@@ -319,13 +319,13 @@ test.each([
   "/clone/scripts/palace hook claude-code",
   "/usr/bin/node /a/package/dist/bin/palace.js hook claude-code || :",
   "'/with a blank/node' '/with a blank/palace.js' hook claude-code || :",
-])("a hook that another install of ours wrote is ours: %s", (command) => {
+])("a hook of another install of ours is recognised as ours: %s", (command) => {
   put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }));
   install("claude-code", parts, false);
   expect(JSON.parse(read(".claude/settings.json")).hooks.Stop).toHaveLength(1);
 });
 
-test("while one install is at work another one changes nothing and says so", () => {
+test("while one install is running, another one fails and changes no file", () => {
   const release = new InstallState(parts.stateDir).lock();
   expect(() => install("pi", parts, false)).toThrow("another palace install is at work");
   expect(names()).toEqual(names().filter((name) => !name.startsWith("pi")));

@@ -1,4 +1,7 @@
-/** Several Nodes and several folders of settings: each agent starts what is there, and each profile is wired for itself. */
+/**
+ * Several versions of Node and several folders of settings: each agent starts a program that exists, and each profile
+ * is wired separately.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -32,7 +35,7 @@ const names = (): string[] =>
     .sort();
 const texts = (): string[] => names().map((name) => (name.endsWith(".json") ? `${name} ${read(name)}` : name));
 
-test("an install is started by the whole paths of its Node and its file, and has drifted once either is another", () => {
+test("an install uses the full paths of its Node and its file, and has drifted when either changes", () => {
   const root = join(home, "lib/palace-devbox");
   put("nvm/v24/bin/node", "");
   put("brew/Cellar/node/bin/node", "");
@@ -64,7 +67,7 @@ test("an install is started by the whole paths of its Node and its file, and has
   expect(read(".claude/settings.json").match(/palace\.js hook/g)).toHaveLength(5);
 });
 
-test("of several profiles, uninstall leaves the others wired and says which, and the last one takes all that is ours along", () => {
+test("uninstall of one profile names the others and leaves them wired, and the last one removes all our files", () => {
   put("package/pi/palace.js", "export default 1;\n");
   put("package/skills/recall/SKILL.md", "---\nname: recall\n---\n");
   put(".claude.json", '{"a":1}');
@@ -89,7 +92,7 @@ test("of several profiles, uninstall leaves the others wired and says which, and
   expect(readdirSync(join(home, "state/install/originals"))).toEqual([]);
 });
 
-test("pi's folder is found where its variable has a tilde, which pi expands", () => {
+test("pi's folder is found even if its variable has a tilde, which pi expands", () => {
   for (const [value, folder] of [
     ["~/work", "/h/work"],
     ["~", "/h"],

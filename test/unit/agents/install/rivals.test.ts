@@ -1,4 +1,4 @@
-/** Each row of the tables of rivals, on real files: what is named, where, and what takes it out. */
+/** Each row of the tables of rivals, on real files: what is found, where it is, and how to remove it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -33,7 +33,7 @@ type Case = {
   agent: AgentName;
   row: string;
   files: Record<string, unknown>;
-  /** Its place, and the command that takes it out. */
+  /** The place of each rival, and the command that removes it. */
   found: [where: string, takeOut: string][];
 };
 
@@ -195,7 +195,7 @@ const CASES: Case[] = [
   },
 ];
 
-test.each(CASES)("$agent, $row: it is named with its place and what takes it out", ({ agent, files, found }) => {
+test.each(CASES)("$agent, $row: it is named with its place and how to remove it", ({ agent, files, found }) => {
   for (const [name, content] of Object.entries(files)) put(name, content);
   const rivals = rivalsOf(agent, parts, join(home, "project"));
   expect(rivals.map(({ where }) => where)).toEqual(found.map(([where]) => join(home, where)));
@@ -208,7 +208,7 @@ test("every row of the tables has a case here", () => {
   expect(CASES.map(({ agent, row }) => `${agent}, ${row}`)).toEqual(rows);
 });
 
-test("our own entries count as ours in every scope, and a server that the user has rejected is passed over", () => {
+test("our own entries are not rivals in any scope, and a server that the user has rejected is ignored", () => {
   const ours = { type: "stdio", command: "/clone/scripts/palace", args: ["shim"] };
   put(".claude.json", inProject({ mcpServers: { mempalace: ours }, disabledMcpjsonServers: ["mempalace"] }));
   put("project/.mcp.json", { mcpServers: { mempalace: PYTHON } });
@@ -220,7 +220,7 @@ test("our own entries count as ours in every scope, and a server that the user h
   }
 });
 
-test("a name with signs of the shell in it is quoted in the command", () => {
+test("a name with special characters is quoted in the command", () => {
   const name = "roampal $(touch x)";
   put(".claude.json", { mcpServers: { [name]: {} }, ...inProject({ mcpServers: { [name]: {} } }) });
   put(".claude/settings.json", { enabledPlugins: { "roampal;x@y": true } });
@@ -238,7 +238,7 @@ test("a name with signs of the shell in it is quoted in the command", () => {
   ]);
 });
 
-test("a project path that nobody can look at is passed over", () => {
+test("a project path that cannot be read is ignored", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
   expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });

@@ -1,4 +1,7 @@
-/** Settings as people and programs leave them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas, doubled keys. */
+/**
+ * Settings as people and programs write them, from a seed: comments, odd indentation, BOM, CRLF, trailing commas,
+ * repeated keys.
+ */
 import { seededRandom } from "../../../helpers/random.ts";
 
 const WORDS = ["a", "theme", "", "ключ", "päth", "// no comment", "/* nor this */", "x,y", '"q"', "{", "]", "\\", "🙂"];
@@ -19,7 +22,7 @@ export class Chance {
   }
 }
 
-/** `containers`: keys that ours go under, which may be there or not. */
+/** Returns generated settings. `containers`: keys under which our entries go, which are sometimes there already. */
 export function settings(chance: Chance, containers: Record<string, () => string>): string {
   const style = {
     eol: chance.of(["\n", "\n", "\r\n"]),

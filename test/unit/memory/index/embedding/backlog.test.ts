@@ -8,7 +8,7 @@ import { noChanges } from "../../../../../src/memory/ledger/tables/tables.ts";
 const TEXTS = 100;
 const PAGE_MS = 20;
 
-it("tells how long the rest will take from what was embedded so far, and nothing before", async () => {
+it("the expected time follows from the texts embedded so far, and is unknown before the first", async () => {
   let waiting: PendingText[] = [];
   const backlog = new Backlog({
     embedder: {

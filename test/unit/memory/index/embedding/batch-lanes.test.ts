@@ -11,7 +11,7 @@ const lengths = (lanes: BatchLanes<string>, yielding = false): number[][] => {
   return batches;
 };
 
-test("a job becomes batches of near lengths, none over the bound, none left out", () => {
+test("a job becomes batches of similar lengths, within the maximum size, with every text once", () => {
   const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: Array.from({ length: 19 }, (_, at) => "x".repeat((at * 7) % 19)) });
   const batches = lengths(lanes);
@@ -28,7 +28,7 @@ test("queries go before the backlog, each lane in its own order", () => {
   expect(lengths(lanes).flat()).toEqual([3, 4, 1, 2]);
 });
 
-test("while somebody searches the backlog goes on text by text, and every text still once", () => {
+test("while somebody searches, the backlog goes on one text at a time, and still embeds every text once", () => {
   const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: Array.from({ length: 10 }, (_, at) => "x".repeat(at)) });
   expect(lanes.next(true)?.indexes).toHaveLength(BATCH_YIELDING);

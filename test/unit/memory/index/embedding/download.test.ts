@@ -31,7 +31,7 @@ let server: Server;
 let config: ModelConfig;
 let files: RemoteFile[];
 let requests: { path: string; range: string | undefined }[];
-/** Bytes of a reply after which the connection is cut, once. */
+/** Number of bytes after which one reply is cut off. */
 let cutAfter: number | undefined;
 let rangesServed: boolean;
 
@@ -56,7 +56,8 @@ beforeEach(async () => {
     const cutAt = cutAfter;
     cutAfter = undefined;
     response.write(bytes.subarray(0, cutAt));
-    // Cut when the other side has it on disk: what a network had swallowed by then would differ from run to run.
+    // Cut only when these bytes are on the client's disk: otherwise the number of received bytes would differ from run
+    // to run.
     const part = `${target(path)}.part`;
     const timer = setInterval(() => {
       if (!existsSync(part) || statSync(part).size < cutAt) return;
@@ -81,7 +82,7 @@ const download = (seen: DownloadProgress[] = [], change: Partial<ModelConfig> = 
     { files, signal: new AbortController().signal, onProgress: (at) => seen.push(at) },
   );
 
-test("every file arrives whole, and the last progress is all bytes", async () => {
+test("every file arrives complete, and the last progress is all bytes", async () => {
   const seen: DownloadProgress[] = [];
   const found = await download(seen);
   expect(found.folder).toBe(dirname(target("tokenizer.json")));
@@ -91,14 +92,14 @@ test("every file arrives whole, and the last progress is all bytes", async () =>
   expect(readdirSync(dirname(target("onnx/model.onnx")))).toEqual(["model.onnx"]);
 });
 
-test("a second download asks for nothing", async () => {
+test("a second download sends no request", async () => {
   await download();
   requests = [];
   await download();
   expect(requests).toEqual([]);
 });
 
-test("a broken download goes on where it stopped", async () => {
+test("a broken download continues where it stopped", async () => {
   cutAfter = 100_000;
   await expect(download()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   expect(existsSync(target("onnx/model.onnx"))).toBe(false);
@@ -111,7 +112,7 @@ test("a broken download goes on where it stopped", async () => {
   expect(readFileSync(target("onnx/model.onnx")).equals(readFileSync(join(source, "onnx/model.onnx")))).toBe(true);
 });
 
-test("a server without ranges makes the part start anew", async () => {
+test("with a server without ranges the file is downloaded again from its start", async () => {
   rangesServed = false;
   mkdirSync(dirname(target("onnx/model.onnx")), { recursive: true });
   writeFileSync(target("onnx/model.onnx.part"), "left over");
@@ -128,12 +129,12 @@ test("a file with another checksum is not kept, not even in part", async () => {
   expect(readdirSync(dirname(target("onnx/model.onnx")))).toEqual([]);
 });
 
-test("a file longer than expected is given up before it fills the disk", async () => {
+test("a file longer than expected is refused before it fills the disk", async () => {
   writeFileSync(join(source, "config.json"), "x".repeat(1_000_000));
   await expect(download()).rejects.toThrow(/more than/);
 });
 
-test("a missing file names its address and what to set instead", async () => {
+test("a missing file is an error with its address, and the hint names the setting", async () => {
   rmSync(join(source, "tokenizer.json"));
   await expect(download()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -142,7 +143,7 @@ test("a missing file names its address and what to set instead", async () => {
   });
 });
 
-test("offline nothing is asked for", async () => {
+test("offline no request is sent", async () => {
   await expect(download([], { offline: true })).rejects.toMatchObject({ code: "CONFIG_BAD_VALUE" });
   expect(requests).toEqual([]);
 });

@@ -35,7 +35,7 @@ const embedOne = async (text: string): Promise<Float32Array> => {
   return vector;
 };
 
-test("vectors have 384 numbers and length 1, the empty text included", async () => {
+test("vectors have 384 numbers and length 1, also for an empty text", async () => {
   for (const vector of await embedder.embed(["a red boat", "", "  ", "x".repeat(5000)])) {
     expect(vector.length).toBe(384);
     expect(dot(vector, vector)).toBeCloseTo(1, 5);
@@ -55,7 +55,7 @@ test("padding to the longest of a batch does not change a vector", async () => {
   expect(dot(alone, padded as Float32Array)).toBeCloseTo(1, 6);
 });
 
-test("what lies beyond 256 tokens does not count", async () => {
+test("text beyond 256 tokens does not change the vector", async () => {
   const start = "ab ".repeat(254);
   expect(dot(await embedOne(start), await embedOne(`${start}zz yy xx`))).toBeCloseTo(1, 6);
   expect(dot(await embedOne(start.slice(0, 300)), await embedOne(`${start.slice(0, 300)}zz yy xx`))).toBeLessThan(
@@ -72,14 +72,14 @@ test("a query overtakes a backlog that came before it", async () => {
   expect(order).toEqual(["query", "backlog"]);
 });
 
-test("a caller that changes its vector does not change the next answer", async () => {
+test("changing a returned vector does not change the next answer", async () => {
   const first = await embedOne("kept query");
   const copy = first.slice();
   first.fill(0);
   expect(await embedOne("kept query")).toEqual(copy);
 });
 
-test("a model file that is none is refused with the store's own error", async () => {
+test("an invalid model file is refused with the store's own error", async () => {
   const dir = writeTinyModel(join(home, "broken"));
   writeFileSync(join(dir, "onnx/model.onnx"), "not a model");
   await expect(open(dir)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });

@@ -28,7 +28,7 @@ test("an empty machine has no model", async () => {
   expect(await findModel({ ...config, dir: join(home, "nowhere") })).toBeUndefined();
 });
 
-test("the named folder comes first, then our cache, then the one of Python's Chroma", async () => {
+test("the configured folder comes first, then our cache, then that of Python's Chroma", async () => {
   const named = writeTinyModel(join(home, "named"));
   writeTinyModel(inCache());
   const flat = writeTinyModel(inChroma());
@@ -40,14 +40,14 @@ test("the named folder comes first, then our cache, then the one of Python's Chr
   expect(await findModel(config)).toMatchObject({ folder: flat, modelFile: join(flat, "model.onnx") });
 });
 
-test("a folder without a tokenizer or without a model is passed over", async () => {
+test("a folder without a tokenizer or without a model is skipped", async () => {
   rmSync(join(writeTinyModel(join(home, "named")), "tokenizer.json"));
   rmSync(join(writeTinyModel(inCache()), "onnx/model.onnx"));
   writeTinyModel(inChroma());
   expect((await findModel({ ...config, dir: join(home, "named") }))?.folder).toBe(inChroma());
 });
 
-test("a model of unknown hash gets a name of its own, the same for the same bytes", async () => {
+test("a model of unknown hash gets its own name, the same for the same bytes", async () => {
   const one = await findModel({ ...config, dir: writeTinyModel(join(home, "one"), 1) });
   const same = await findModel({ ...config, dir: writeTinyModel(join(home, "same"), 1) });
   const other = await findModel({ ...config, dir: writeTinyModel(join(home, "other"), 2) });
@@ -56,7 +56,7 @@ test("a model of unknown hash gets a name of its own, the same for the same byte
   expect(other?.identity).not.toEqual(one?.identity);
 });
 
-test("a hash is taken from the note of the last start, until the file's time changes", async () => {
+test("a hash is read from the note of the last start until the file's time changes", async () => {
   const dir = writeTinyModel(join(home, "one"));
   const before = await findModel({ ...config, dir });
   const [note] = readdirSync(config.cacheDir);
@@ -67,14 +67,14 @@ test("a hash is taken from the note of the last start, until the file's time cha
   expect((await findModel({ ...config, dir }))?.identity).toEqual(before?.identity);
 });
 
-test("a cache that cannot be written does not keep a model from being found", async () => {
+test("a model is found even if the cache cannot be written", async () => {
   const dir = writeTinyModel(join(home, "one"));
   mkdirSync(home, { recursive: true });
   writeFileSync(config.cacheDir, "a file where the folder would be");
   expect((await findModel({ ...config, dir }))?.folder).toBe(dir);
 });
 
-test("a copy of a folder is found where it is copied to", async () => {
+test("a copied model folder is found at its new place", async () => {
   cpSync(writeTinyModel(join(home, "one")), inCache(), { recursive: true });
   expect((await findModel(config))?.folder).toBe(inCache());
 });

@@ -1,4 +1,7 @@
-/** The cross-encoder beside the embedder, as a real model on the real thread: its numbers, its failures, and who waits for it. */
+/**
+ * The cross-encoder beside the embedder, a real model on the real thread: its scores, its failures, and which search
+ * waits for it.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,19 +32,19 @@ async function open(weights: Record<string, number>): Promise<Reranker> {
   return embedder.openReranker(place);
 }
 
-test("each text gets the model's logit of question and text together, in the order given, whatever else is in its batch", async () => {
+test("each text gets the logit of the question with that text, in the given order, whatever else is in the batch", async () => {
   const { rerank } = await open({ qq: 2, zz: -1, aa: 100 });
   const texts = Array.from(
     { length: 21 },
     (_, at) => `${"qq ".repeat(at % 4)}${"zz ".repeat(at % 3)}${"xx ".repeat(at)}`,
   );
-  // What the question says is of the first kind and does not count in this model.
+  // Words of the question have another token type, which this model ignores.
   const logits = await rerank("aa aa", texts, LONG_MS);
   expect(logits).toEqual(texts.map((_, at) => 2 * (at % 4) - (at % 3)));
   expect(await rerank("aa", [], LONG_MS)).toEqual([]);
 });
 
-test("a text beyond 512 tokens and a question of pages are cut, and still judged", async () => {
+test("a text beyond 512 tokens and a question of pages are cut, and still scored", async () => {
   const { rerank } = await open({ qq: 1, yy: 1000 });
   const [logit = 0] = await rerank("why", [`${"qq ".repeat(600)}yy`], LONG_MS);
   expect(logit).toBeGreaterThan(400);
@@ -49,20 +52,20 @@ test("a text beyond 512 tokens and a question of pages are cut, and still judged
   expect(await rerank("long ".repeat(20_000), ["qq"], LONG_MS)).toEqual([1]);
 });
 
-test("what is not reached in time is refused, and the next question is answered", async () => {
+test("a call that is not finished in time is refused, and the next one is answered", async () => {
   const { rerank } = await open({ qq: 1 });
   await expect(rerank("a", ["qq"], -1)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   expect(await rerank("a", ["qq"], LONG_MS)).toEqual([1]);
 });
 
-test("a fifth search that would wait goes without", async () => {
+test("when four searches are in progress, a fifth is refused instead of waiting", async () => {
   const { rerank } = await open({ qq: 1 });
   const texts = Array.from({ length: 20 }, () => "qq ".repeat(300));
   const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerank("a", texts, LONG_MS)));
   expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected"]);
 });
 
-test("a model that gives no numbers fails, a file that is no model is refused, and texts are embedded all the same", async () => {
+test("a model that gives no numbers fails, an invalid model file is refused, and texts are still embedded", async () => {
   const { rerank } = await open({ qq: Number.NaN });
   await expect(rerank("a", ["qq"], LONG_MS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 
@@ -73,7 +76,7 @@ test("a model that gives no numbers fails, a file that is no model is refused, a
   expect(await embedder.embed(["a boat"])).toHaveLength(1);
 });
 
-test("it is looked for in the folder that is named, else beside the embedding model's downloads", async () => {
+test("the model is searched in the configured folder, else beside the embedding model's downloads", async () => {
   expect(rerankerFolder({ rerankDir: "/named", cacheDir: "/cache" })).toBe("/named");
   const cacheDir = join(home, "models");
   const folder = rerankerFolder({ rerankDir: undefined, cacheDir });

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const random = seededRandom(3);
 const VOCABULARY = "boat harbour sail wind crew captain storm rope anchor deck tide shore gull lantern mast".split(" ");
-/** Words of falling frequency, as in real texts. */
+/** Random words whose frequency falls, as in real texts. */
 const randomText = (words: number): string =>
   Array.from({ length: words }, () => VOCABULARY[Math.floor(random() ** 3 * VOCABULARY.length)]).join(" ");
 const rowsOf = async (query: string, filter = {}, limit = 10): Promise<number[]> =>
@@ -43,7 +43,7 @@ const scoresOf = async (query: string, rows: readonly number[]): Promise<number[
   (await index.score(query, rows)).map(lexicalScore);
 const scoreOf = async (query: string, row: number): Promise<number> => (await scoresOf(query, [row]))[0] as number;
 
-test("a small palace gives exactly FTS5's own first rows for all words", async () => {
+test("in a small palace the first rows are exactly FTS5's for all words", async () => {
   insertDrawers(
     ledger,
     Array.from({ length: 300 }, () => ({ text: randomText(20 + Math.floor(random() * 60)) })),
@@ -56,7 +56,7 @@ test("a small palace gives exactly FTS5's own first rows for all words", async (
   expect(await index.candidates("the mast, a gull and the boat", {}, 50)).toMatchObject(expected);
 });
 
-test("the words' part of the score is FTS5's bm25 for words of less than half of the drawers, up to its rarity's form", async () => {
+test("for words in less than half of the drawers the score is FTS5's bm25 with our form of rarity", async () => {
   const texts = Array.from({ length: 200 }, () => randomText(3 + Math.floor(random() * 12)));
   const rows = insertDrawers(
     ledger,
@@ -75,7 +75,7 @@ test("the words' part of the score is FTS5's bm25 for words of less than half of
   rows.forEach((row, at) => expect(ours[at]).toBeCloseTo((theirs.get(row) ?? 0) * ratio, 10));
 });
 
-test("a filter by wing, room or both leaves the others out", async () => {
+test("a filter by wing, room or both leaves out other drawers", async () => {
   const places = ["a/x", "a/y", "b/x", "b/y"];
   const rows = insertDrawers(
     ledger,
@@ -89,11 +89,12 @@ test("a filter by wing, room or both leaves the others out", async () => {
   expect(await found({ wing: "a", room: "y" })).toEqual(["a/y"]);
 });
 
-test.each(MIXED_FILTERS)("under %j the hits are those of the whole palace that pass it", async (filter) => {
+test.each(MIXED_FILTERS)("with the filter %j the hits are those of the whole palace that match it", async (filter) => {
   const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
   const rows = insertDrawers(ledger, drawers);
   const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
-  // A rare word and a common one: few rows are read, many are ranked. Fewer are wanted than pass, so a filter means hits.
+  // A rare word and a common one: few rows are read, many are ranked. Fewer hits are wanted than match, so only hits
+  // are returned.
   for (const query of ["mast", "boat harbour sail wind crew mast"]) {
     const anywhere = new Set(await rowsOf(query, {}, 2_000));
     expect(anywhere.size).toBeGreaterThan(5);
@@ -108,7 +109,7 @@ test.each(MIXED_FILTERS)("under %j the hits are those of the whole palace that p
   }
 });
 
-test("a few drawers of a wing in a large palace come in the order that ranking all of them gives", async () => {
+test("a few drawers of a wing in a large palace are ranked as if all drawers were ranked", async () => {
   const texts = Array.from({ length: 6_000 }, () => randomText(12));
   const wingOf = (at: number): string => (at % 600 === 0 ? "tiny" : "big");
   const rows = insertDrawers(
@@ -116,7 +117,7 @@ test("a few drawers of a wing in a large palace come in the order that ranking a
     texts.map((text, at) => ({ text, wing: wingOf(at) })),
   );
   const tiny = rows.filter((_, at) => wingOf(at) === "tiny");
-  // Words of less than half of the drawers: FTS5 gives the others no weight.
+  // Words in less than half of the drawers: FTS5 gives other words no weight.
   const query = "mast gull lantern tide";
   const ranked = (
     ledger
@@ -128,7 +129,7 @@ test("a few drawers of a wing in a large palace come in the order that ranking a
   expect(await rowsOf(query, { wing: "tiny" }, 100)).toEqual(ranked);
 });
 
-test("a source or a window of few drawers is looked at as a whole, the best first, whatever it says", async () => {
+test("all drawers of a small source or window are returned, best first, even without a matching word", async () => {
   const rows = insertDrawers(ledger, [
     { text: "rope", sourceFile: "/log.md", filedAt: "2026-01-02T10:00:00" },
     { text: "boat", sourceFile: "/log.md", filedAt: "2026-01-03T10:00:00" },
@@ -139,7 +140,7 @@ test("a source or a window of few drawers is looked at as a whole, the best firs
   expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
 });
 
-test("what was moved, filed or deleted since is seen under the same filter", async () => {
+test("drawers that were moved, filed or deleted meanwhile are found correctly with the same filter", async () => {
   const [one, two] = insertDrawers(ledger, [
     { text: "boat", wing: "a" },
     { text: "boat", wing: "b" },
@@ -152,7 +153,7 @@ test("what was moved, filed or deleted since is seen under the same filter", asy
   expect(await rowsOf("boat", { wing: "a" })).toEqual([two, three]);
 });
 
-test("words next to each other as in the query score higher than apart", async () => {
+test("words that are adjacent as in the query score higher than apart", async () => {
   const [near, apart] = insertDrawers(ledger, [
     { text: "a red boat lay at the shore" },
     { text: "a boat lay red at the shore" },
@@ -164,7 +165,7 @@ test("words next to each other as in the query score higher than apart", async (
   expect(await scoreOf("red", near)).toBeCloseTo(await scoreOf("red", apart), 10);
 });
 
-test("a drawer gains from words that stand elsewhere in its source", async () => {
+test("a drawer scores higher if other words of the query are elsewhere in its source", async () => {
   const [inSource, alone] = insertDrawers(ledger, [
     { text: "the harbour was calm", sourceFile: "log.md" },
     { text: "the harbour was calm" },
@@ -185,7 +186,7 @@ test("the date in words is searched like text", async () => {
   expect(await rowsOf("what happened in June", {}, 1)).toEqual([dated]);
 });
 
-test("scores come in the order asked, 0 for rows without a hit or without a drawer", async () => {
+test("scores come in the given order, and are 0 for rows without a hit or without a drawer", async () => {
   const [boat, other] = insertDrawers(ledger, [{ text: "boat" }, { text: "car" }, { text: "cart" }]) as [
     number,
     number,
@@ -206,7 +207,7 @@ test("an empty palace has no candidates", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("a commit is seen by the next search", async () => {
+test("the next search finds a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
   const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];
   expect(await rowsOf("boat")).toEqual([row]);
@@ -214,7 +215,7 @@ test("a commit is seen by the next search", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("a large palace finds a rare word beside common ones, and common words when there is nothing else", async () => {
+test("a large palace finds a rare word beside common ones, and common words if the query has only those", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
     wing: `w${at % 100}`,
@@ -228,12 +229,12 @@ test("a large palace finds a rare word beside common ones, and common words when
   );
 });
 
-test("SQLite's variable-length integers are read", () => {
+test("SQLite's variable-length integers are decoded", () => {
   expect(decodeVarints(Uint8Array.from([5, 0x81, 0x00, 0x7f, 0x81, 0x80, 0x00]))).toEqual([5, 128, 127, 16384]);
   expect(decodeVarints(new Uint8Array())).toEqual([]);
 });
 
-test("a rarer term weighs more, a repeated one more but less each time, a long text less", () => {
+test("a rarer term counts more, a repeated one more but less each time, and a long text lowers the score", () => {
   expect(inverseFrequency(100, 1)).toBeGreaterThan(inverseFrequency(100, 50));
   expect(inverseFrequency(100, 100)).toBeGreaterThan(0);
   const [once, twice, thrice] = [1, 2, 3].map((count) => scoreTerm(1, count, 1)) as [number, number, number];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { EXACT_DRAWERS_MAX, pickWords } from "../../../../../src/memory/index/lexical/pick-words.ts";
 import { matchAny, matchPhrase, parseQuery } from "../../../../../src/memory/index/lexical/query.ts";
 
-test("stop words, apostrophes and the possessive go, words are stemmed", () => {
+test("stop words, apostrophes and the possessive are removed, and words are stemmed", () => {
   expect(parseQuery("When did Caroline's sister go hiking? I don't know.")).toEqual({
     words: ["caroline", "sister", "go", "hiking", "know"],
     terms: ["carolin", "sister", "go", "hike", "know"],
@@ -33,7 +33,7 @@ test("a query without any word has no terms", () => {
   expect(parseQuery(" … ?! ")).toEqual({ words: [], terms: [], pairs: [] });
 });
 
-test("what FTS5 would take for syntax is quoted", () => {
+test("FTS5's syntax is quoted", () => {
   expect(matchAny(parseQuery('cats" OR NEAR(dogs*) -x:y').words)).toBe('"cats" OR "near" OR "dogs" OR "x" OR "y"');
   expect(matchPhrase(["red", "boat"])).toBe('"red boat"');
 });
@@ -46,7 +46,7 @@ test("a small palace is asked for all words", () => {
   expect(pickWords([5000, 1, 0], EXACT_DRAWERS_MAX)).toEqual([0, 1, 2]);
 });
 
-test("a large palace is asked for the rare words, and never for none", () => {
+test("a large palace is asked for the rare words, and always for at least one", () => {
   expect(pickWords([40_000, 12, 800, 0], 50_000)).toEqual([3, 1, 2]);
   expect(pickWords([40_000, 30_000], 50_000)).toEqual([1]);
   expect(pickWords([40_000, 0], 50_000)).toEqual([1, 0]);

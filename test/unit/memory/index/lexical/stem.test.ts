@@ -7,7 +7,7 @@ import { foldText, splitWords, termCounter } from "../../../../../src/memory/ind
 import { ROOT } from "../../../../helpers/palace.ts";
 import { seededRandom } from "../../../../helpers/random.ts";
 
-/** What FTS5 itself makes of each text: its terms, in order. */
+/** Returns the terms that FTS5 itself makes of each text, in order. */
 function tokenizeByFts(texts: readonly string[]): string[][] {
   const database = new Database(":memory:");
   database.exec(`CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61');
@@ -56,7 +56,7 @@ test("every word gets the stem that FTS5 gives it", () => {
   expect(wrong).toEqual([]);
 });
 
-test("a word starts with its stem but for the stem's last letter", () => {
+test("a word starts with its stem, except perhaps for the stem's last letter", () => {
   expect(WORDS.map(foldText).filter((word) => !word.startsWith(stem(word).slice(0, -1)))).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ test.each([
   expect(splitWords(foldText(text)).map(stem)).toEqual(tokenizeByFts([text])[0]);
 });
 
-test("a text's words and pairs are counted, whatever their forms", () => {
+test("the words and pairs of a text are counted in all their forms", () => {
   const count = termCounter(
     ["paint", "sunset", "parti"],
     [
@@ -84,7 +84,7 @@ test("a text's words and pairs are counted, whatever their forms", () => {
   expect(termCounter([], [])("anything")).toEqual({ terms: [], pairs: [] });
 });
 
-test("accents do not keep a word from being counted, in either form of Unicode", () => {
+test("a word is counted with and without accents, in either form of Unicode", () => {
   const count = termCounter(["cafe"], []);
   expect(count("Café, cafe\u0301, CAFE, décafé").terms).toEqual([3]);
 });

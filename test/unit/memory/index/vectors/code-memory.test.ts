@@ -13,7 +13,7 @@ const bytesOf = ({ code }: Code): Uint8Array => new Uint8Array(code.buffer);
 const multiply = (a: Code, b: Code): number =>
   a.code.reduce((sum, value, at) => sum + value * (b.code[at] ?? 0), 0) * a.scale * b.scale;
 
-test("any order of additions, changes, moves and removals leaves what a plain list would hold", () => {
+test("after any additions, changes, moves and removals the memory equals a plain list", () => {
   const memory = new CodeMemory();
   const list = new Map<number, { code: Code; wing: string; room: string }>();
   const filters: PlaceFilter[] = [{}, { wing: "w1" }, { room: "r0" }, { wing: "w0", room: "r2" }];
@@ -43,7 +43,7 @@ test("any order of additions, changes, moves and removals leaves what a plain li
   expect(memory.size).toBe(list.size);
 });
 
-test("the product is exact at the largest values, at both ends of a batch", () => {
+test("the product is exact for the largest values, at both ends of a batch", () => {
   const memory = createScanMemory();
   memory.reserve(BATCH_SLOTS);
   memory.query.fill(-127);
@@ -55,7 +55,7 @@ test("the product is exact at the largest values, at both ends of a batch", () =
   expect([memory.products[0], memory.products[1], memory.products[BATCH_SLOTS - 1]]).toEqual([-largest, 0, largest]);
 });
 
-test("growing keeps the codes", () => {
+test("codes survive growing", () => {
   const memory = createScanMemory();
   memory.reserve(10);
   memory.codes.fill(1, 0, DIMENSIONS);
@@ -66,7 +66,7 @@ test("growing keeps the codes", () => {
   expect(memory.products[0]).toBe(2 * DIMENSIONS);
 });
 
-test("a code is within half a scale of its vector, and products of unit vectors within the error bound", () => {
+test("a code differs from its vector by at most half a scale, and products of unit vectors by at most the error bound", () => {
   const memory = new CodeMemory();
   const unit = (vector: Float32Array): Float32Array => {
     const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
@@ -87,6 +87,6 @@ test("a code is within half a scale of its vector, and products of unit vectors 
   }
 });
 
-test("a vector of zeros has a code", () => {
+test("a vector of zeros can be encoded", () => {
   expect(quantize(new Float32Array(DIMENSIONS))).toEqual({ code: new Int8Array(DIMENSIONS), scale: 1 });
 });

@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** More than a thread takes at once. */
+/** More calls than a thread takes at once. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
@@ -39,7 +39,7 @@ const randomVector = (): Float32Array => {
   return vector.map((value) => value / length);
 };
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-/** Asks at once: from then on the index knows only what `refresh` tells it. */
+/** Opens the index and asks it once, so that it then learns of changes only from `refresh`. */
 const open = async (): Promise<LocalVectorIndex> => {
   index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") });
   await index.similarity(randomVector(), []);
@@ -48,7 +48,7 @@ const open = async (): Promise<LocalVectorIndex> => {
 const rowsOf = async (vector: Float32Array, filter = {}, limit = 5): Promise<number[]> =>
   ((await index?.nearest(vector, filter, limit)) ?? []).map(({ row }) => row);
 
-test("nearest gives the rows and cosines of a plain exact search, over the border of a batch", async () => {
+test("nearest returns the rows and cosines of a plain exact search, also across batches", async () => {
   const vectors = Array.from({ length: 5000 }, randomVector);
   const rows = insertDrawers(
     ledger,
@@ -68,7 +68,7 @@ test("nearest gives the rows and cosines of a plain exact search, over the borde
   }
 });
 
-test("nearest is exact too where many vectors are nearly the same", async () => {
+test("nearest is exact even if many vectors are nearly the same", async () => {
   const centre = randomVector();
   const vectors = Array.from({ length: 300 }, () => {
     const near = centre.map((value) => value + (random() - 0.5) * 0.02);
@@ -85,7 +85,7 @@ test("nearest is exact too where many vectors are nearly the same", async () => 
   expect(await rowsOf(centre, {}, 10)).toEqual(expected.slice(0, 10).map(({ row }) => row));
 });
 
-test("a filter by wing, room or both leaves the others out", async () => {
+test("a filter by wing, room or both leaves out other drawers", async () => {
   const vector = randomVector();
   const places = ["a/x", "a/y", "b/x", "b/y"];
   const rows = insertDrawers(
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves the others out", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("under a filter of place, source or time the nearest are those of a plain search among what passes", async () => {
+test("with a filter of place, source or time the nearest are those of a plain search among matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
@@ -116,7 +116,7 @@ test("under a filter of place, source or time the nearest are those of a plain s
   }
 });
 
-test("similarity is NaN where there is no vector, in the order asked", async () => {
+test("similarity is NaN for rows without a vector, in the given order", async () => {
   const [one, two] = [randomVector(), randomVector()];
   const [first, bare, second] = insertDrawers(ledger, [
     { text: "1", vector: one },
@@ -130,7 +130,7 @@ test("similarity is NaN where there is no vector, in the order asked", async () 
   expect(atFirst).toBeCloseTo(1, 5);
 });
 
-test("what a commit changed is seen after refresh: added, updated, moved, re-worded, removed", async () => {
+test("refresh shows the changes of a commit: added, updated, moved, re-worded and removed drawers", async () => {
   const [one, two, three, four] = [randomVector(), randomVector(), randomVector(), randomVector()];
   const rows = insertDrawers(ledger, [
     { text: "1", vector: one },
@@ -162,14 +162,14 @@ test("what a commit changed is seen after refresh: added, updated, moved, re-wor
     ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(second);
   await refresh({ written: [], removed: [second] });
   expect((await rowsOf(newer)).sort()).toEqual([first, third]);
-  // The slot of the second was filled with the code of the third, which must be found and replaced there.
+  // The second drawer's slot now has the code of the third, which must be found and replaced there.
   expect(await rowsOf(three, {}, 1)).toEqual([third]);
   putVector(ledger, third, two);
   await refresh({ written: [third], removed: [] });
   expect(await rowsOf(two)).toEqual([third, first]);
 });
 
-test("what is committed before the first question needs no thread, and is found by it", async () => {
+test("a commit before the first query starts no thread, and the query finds it", async () => {
   const late = (index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
   const vector = randomVector();
   const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
@@ -177,7 +177,7 @@ test("what is committed before the first question needs no thread, and is found 
   expect(await rowsOf(vector)).toEqual([row]);
 });
 
-test("whatever is committed while the thread starts is found, and what a start that failed has missed, by the next one", async () => {
+test("commits while the thread starts are found, also after an earlier start that failed", async () => {
   const file = join(home, "ledger.sqlite3");
   const late = (index = openVectorIndex({ ledgerFile: file }));
   renameSync(file, `${file}.away`);
@@ -206,7 +206,7 @@ test("a vector of another length is refused as another model's", async () => {
   await expect(nearest(new Float32Array(768), {}, 5)).rejects.toMatchObject({ code: "STORE_MODEL_MISMATCH" });
 });
 
-test("a ledger that is not there or not one is a typed error of each question", async () => {
+test("a missing or invalid ledger is a typed error of each query", async () => {
   const ask = (file: string): Promise<unknown> =>
     openVectorIndex({ ledgerFile: join(home, file) }).nearest(randomVector(), {}, 5);
   await expect(ask("none.sqlite3")).rejects.toMatchObject({ code: "PALACE_GONE" });
