@@ -1,4 +1,4 @@
-/** Our .gitignore rules against git itself, and against patterns made to stand a matcher still. */
+/** Our .gitignore rules compared with git itself, and patterns that make other matchers hang. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,47 +35,51 @@ const ATOMS = [
 const ROUNDS = 600;
 const SEED = 20_261_123;
 
-// Hundreds of processes of git, which take their time beside other suites.
-test("what git ignores is ignored, for hundreds of seeded rule files over a real tree", { timeout: 300_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
-  try {
-    const random = seededRandom(SEED);
-    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-    const paths = [
-      ...new Set(
-        Array.from({ length: 80 }, () =>
-          Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(NAMES)).join("/"),
+// Starts hundreds of git processes, which take long beside other suites.
+test(
+  "a file is ignored exactly if git ignores it, for hundreds of seeded rule files over a real tree",
+  { timeout: 300_000 },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
+    try {
+      const random = seededRandom(SEED);
+      const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+      const paths = [
+        ...new Set(
+          Array.from({ length: 80 }, () =>
+            Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(NAMES)).join("/"),
+          ),
         ),
-      ),
-    ];
-    // A path that is a file here must be a folder nowhere.
-    const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
-    for (const file of files) {
-      mkdirSync(join(folder, dirname(file)), { recursive: true });
-      writeFileSync(join(folder, file), "");
+      ];
+      // No path is a file here and a folder elsewhere.
+      const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
+      for (const file of files) {
+        mkdirSync(join(folder, dirname(file)), { recursive: true });
+        writeFileSync(join(folder, file), "");
+      }
+      execFileSync("git", ["init", "-q"], { cwd: folder });
+      let ignored = 0;
+      for (let round = 0; round < ROUNDS; round++) {
+        const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
+          Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
+        );
+        // Git 2.39 matches two asterisks beside other characters unpredictably; its manual says they count as one.
+        if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
+        writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
+        const theirs = gitIgnored(folder, files);
+        const rules = new Gitignore(lines.join("\n"));
+        const ours = files.filter((file) => rules.test(file)?.ignored);
+        expect(ours, JSON.stringify(lines)).toEqual(theirs);
+        ignored += theirs.length;
+      }
+      expect(ignored).toBeGreaterThan(ROUNDS);
+    } finally {
+      rmSync(folder, { recursive: true });
     }
-    execFileSync("git", ["init", "-q"], { cwd: folder });
-    let ignored = 0;
-    for (let round = 0; round < ROUNDS; round++) {
-      const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
-        Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
-      );
-      // Git 2.39 treats two asterisks beside other characters as its memory happens to lie; its manual says they are one.
-      if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
-      writeFileSync(join(folder, ".gitignore"), lines.join("\n"));
-      const theirs = gitIgnored(folder, files);
-      const rules = new Gitignore(lines.join("\n"));
-      const ours = files.filter((file) => rules.test(file)?.ignored);
-      expect(ours, JSON.stringify(lines)).toEqual(theirs);
-      ignored += theirs.length;
-    }
-    expect(ignored).toBeGreaterThan(ROUNDS);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+  },
+);
 
-test("classes hold the bytes that git's hold, whatever their names and however they are written", () => {
+test("character classes match the same bytes as git's, whatever their names and spelling", () => {
   const folder = mkdtempSync(join(tmpdir(), "gitignore-"));
   try {
     execFileSync("git", ["init", "-q"], { cwd: folder });
@@ -133,13 +137,13 @@ function gitIgnored(folder: string, files: readonly string[]): string[] {
     const found = new Set(out.toString().split("\0"));
     return files.filter((file) => found.has(file));
   } catch (error) {
-    // 1: none of them.
+    // Exit code 1: none is ignored.
     if ((error as { status?: number }).status === 1) return [];
     throw error;
   }
 }
 
-test("patterns that backtrack for ever elsewhere are decided in steps that are bounded", () => {
+test("patterns on which other matchers backtrack for ever are decided in a limited number of steps", () => {
   const deep = Array.from({ length: 70 }, () => "a").join("/");
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
@@ -150,7 +154,7 @@ test("patterns that backtrack for ever elsewhere are decided in steps that are b
   expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
 });
 
-test("a pattern of more names, or parts of one, than any path has matches nothing", () => {
+test("a pattern longer than any path matches no path", () => {
   for (const part of ["a/", "?"])
     for (const [times, isMatch] of [
       [100, true],
@@ -161,7 +165,7 @@ test("a pattern of more names, or parts of one, than any path has matches nothin
     }
 });
 
-// Ten times the file: ten times the work, not a hundred times. The allowance is for a busy machine.
+// Ten times the file takes ten times the work, not a hundred times. The allowance is for a busy machine.
 test.each([
   ["brackets that nothing closes", (n: number) => "[".repeat(n)],
   ["class names that nothing closes", (n: number) => "[[:".repeat(n)],
@@ -178,7 +182,7 @@ test.each([
   expect(cpuTimeOf(() => new Gitignore(textOf(20_000))) / small).toBeLessThan(50);
 });
 
-test("a class takes as long to match as a byte does, whatever stands in it", () => {
+test("a class takes as long to match as a single byte, however long it is", () => {
   const name = `${"x".repeat(254)}y`;
   const [short, long] = [1, 100_000].map((n) => new Gitignore(`*[${"ab".repeat(n)}]z`)) as [Gitignore, Gitignore];
   const took = (rules: Gitignore): number => cpuTimeOf(() => Array.from({ length: 100 }, () => rules.test(name)));

@@ -1,4 +1,4 @@
-/** Small files and folders survive a power cut at any moment: an old file is whole until the new one is there. */
+/** Small files and folders after a power cut at any moment: an old file stays complete until the new one is there. */
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ let root: string;
 beforeEach(() => (root = realpathSync(mkdtempSync(join(tmpdir(), "files-power-")))));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("a small file is the old or the new one, whole, and the new one once it was written: two syncs", () => {
+test("after a power cut a small file is the old or the new one, and the new one once it was written, with two syncs", () => {
   const file = join(root, "note.json");
   writeFileAtomic(file, "the old text");
   let isWritten = false;
@@ -29,7 +29,7 @@ test("a small file is the old or the new one, whole, and the new one once it was
   expect(disk.syncs).toBe(2);
 });
 
-test("tokens, a stop and the mark of a ledger survive in a folder that the command itself made", () => {
+test("tokens, a stop and the mark of a ledger survive a power cut, even if their folder was just made", () => {
   const at = (folder: string) => ({
     tokens: join(folder, "a/home/tokens.json"),
     marks: { stateDir: join(folder, "b/state"), tag: "tag", ledgerFile: "/gone/ledger.sqlite3" },
@@ -55,7 +55,7 @@ test("tokens, a stop and the mark of a ledger survive in a folder that the comma
   disk.cut();
 });
 
-test("the folder of a palace is there with those above it when a broker has its lock", () => {
+test("when a broker has its lock, the palace's folder and its parents survive a power cut", () => {
   let isLocked = false;
   using disk = new PowerCut(root, {
     look: (folder) => {

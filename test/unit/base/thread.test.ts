@@ -8,7 +8,7 @@ import { startThread } from "../../../src/base/thread.ts";
 const folder = mkdtempSync(join(tmpdir(), "palace-thread-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A thread that opens and does not answer; what it runs ends it or not. */
+/** Returns a thread that opens but never answers. Its code may end it. */
 function entry(name: string, more: string): URL {
   const file = join(folder, name);
   const opened = `parentPort.postMessage({ id: 0 }); parentPort.on("message", () => { ${more} });`;
@@ -16,7 +16,7 @@ function entry(name: string, more: string): URL {
   return pathToFileURL(file);
 }
 
-test("a call to a thread that ends fails by that thread's name, and so does the next", async () => {
+test("a call to a thread that has ended fails with that thread's name, and so does the next one", async () => {
   const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
   const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
   await expect(thread.call("any")).rejects.toMatchObject(ended);
@@ -24,7 +24,7 @@ test("a call to a thread that ends fails by that thread's name, and so does the 
   await thread.close();
 });
 
-test("calls that a thread does not get through are refused by that thread's name, beyond a bound", async () => {
+test("calls beyond the limit for a busy thread are refused with that thread's name", async () => {
   const thread = await startThread(entry("graph-thread.mjs", ""), {});
   const waiting = Array.from({ length: 4_096 }, () => thread.call("any").catch(() => "ended"));
   const refused = { code: "STORE_UNAVAILABLE", message: "too many calls wait for the graph thread" };
@@ -34,7 +34,7 @@ test("calls that a thread does not get through are refused by that thread's name
 });
 
 test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])(
-  "a thread whose disk is full (%s) says so, and what to do",
+  "a thread whose disk is full (%s) reports it with a hint",
   async (code) => {
     const file = join(folder, `${code}.mjs`);
     const source = new URL("../../../src/base/thread.ts", import.meta.url).href;

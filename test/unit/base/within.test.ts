@@ -1,8 +1,8 @@
-/** Bounded waiting, with the machine's own clock. */
+/** Waiting with a time limit, on the machine's own clock. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 
-test("waiting until a moment that has passed ends without a word on stderr", () => {
+test("waiting with a negative time ends without a warning", () => {
   const program = `
     import { within } from "${new URL("../../../src/base/within.ts", import.meta.url).href}";
     process.on("warning", (warning) => console.log(warning.name));

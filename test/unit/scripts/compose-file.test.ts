@@ -1,4 +1,4 @@
-/** What must hold of the compose file on every machine, an engine or none: read as text, started by test/stack. */
+/** Rules for the compose file on every machine, checked in its text. test/stack starts it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -40,14 +40,14 @@ test.each(Object.entries(services))("%s is contained and publishes no port", (_,
   expect(service.stop_grace_period).toBeDefined();
 });
 
-test("only the broker shares a network with chroma, and that network leads nowhere else", () => {
+test("only the broker shares a network with chroma, and that network has no other exit", () => {
   expect(services["chroma"]?.networks).toEqual(["store"]);
   expect(networks["store"]).toEqual({ internal: true });
   const onStore = Object.entries(services).filter(([, { networks }]) => networks?.includes("store"));
   expect(onStore.map(([name]) => name)).toEqual(["chroma", "broker"]);
 });
 
-test("only broker and chroma can write the palace, and what gives it to another uid is run by hand, without a network", () => {
+test("only broker and chroma can write the palace; the service that changes its owner runs by hand, without a network", () => {
   const mounts = Object.entries(services).flatMap(([name, { volumes }]) =>
     volumes.filter((volume) => volume.startsWith("devbox-palace:")).map((volume) => [name, volume]),
   );

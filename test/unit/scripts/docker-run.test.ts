@@ -1,4 +1,4 @@
-/** Names of what tests make in Docker: only a dead process's own are swept. */
+/** Names of what tests make in Docker: only those of ended processes are cleaned up. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { dockerName, isLeftover } from "../../helpers/docker-run.ts";
 
 const HELPER = join(import.meta.dirname, "../../helpers/docker-run.ts");
 
-test("what a dead process made is a leftover, what a live one made is not", () => {
+test("a name of an ended process is a leftover, a name of a running one is not", () => {
   const script = `import { dockerName } from ${JSON.stringify(HELPER)}; console.log(dockerName("box"));`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   expect(stdout).toMatch(/^palace-run-.*-box\n$/);
@@ -14,12 +14,12 @@ test("what a dead process made is a leftover, what a live one made is not", () =
   expect(isLeftover(dockerName("box"))).toBe(false);
 });
 
-test("a process id that is used again does not keep the leftovers of the first", () => {
+test("a reused process id does not protect the leftovers of its first owner", () => {
   const [, start = ""] = /-(\d+)-box$/.exec(dockerName("box")) ?? [];
   expect(isLeftover(dockerName("box").replace(`-${start}-`, "-1-"))).toBe(true);
 });
 
-test("names of others, and of processes that cannot be seen from here, are left alone", () => {
+test("other names, and those of processes that cannot be seen from here, are left alone", () => {
   expect(isLeftover("devbox-palace")).toBe(false);
   expect(isLeftover("palace-run-1-2-3-box")).toBe(false);
 });

@@ -19,7 +19,7 @@ test("passed and failed tests are counted", () => {
   });
 });
 
-test("a failure is told with the first lines of its message", () => {
+test("a failure is reported with the first lines of its message", () => {
   const message = ["AssertionError: expected 1 to be 2", "", ...Array.from({ length: 30 }, (_, n) => `at ${n}`)];
   const failed = { status: "failed", fullName: "holds", failureMessages: [message.join("\n")] };
   const file = { name: "/x/test/unit/a.test.ts", status: "failed", assertionResults: [failed] };
@@ -36,7 +36,7 @@ test("a failure is told with the first lines of its message", () => {
   expect(lines.length).toBeLessThan(20);
 });
 
-test("a file that does not even load is one failure", () => {
+test("a file that does not load is one failure", () => {
   const broken = { ...file("a"), status: "failed" };
   expect(readReport(report(0, 0, broken), 1)).toMatchObject({ passed: 0, failed: 1 });
 });
@@ -55,7 +55,7 @@ test("a skipped test is named, and a file skipped as a whole is one line", () =>
   ]);
 });
 
-test("a suite without a single test says so", () => {
+test("a suite without a single test is reported", () => {
   expect(readReport(report(0, 0), 0)).toEqual({ passed: 0, failed: 0, leftOut: ["it has no tests"], failures: [] });
 });
 
@@ -64,14 +64,14 @@ test("the numbers of several suites add up", () => {
   expect(total([one, one])).toEqual({ passed: 2, failed: 4, leftOut: ["a", "a"], failures: ["b", "b"] });
 });
 
-test("where everything must run, one test left out among thousands that passed is a failure with its name", () => {
+test("if everything must run, a single skipped test among thousands is a failure with its name", () => {
   const { failed, leftOut, failures } = withoutSkips(
     readReport(report(2, 0, file("a", "passed", "passed", "skipped")), 0),
   );
   expect({ failed, leftOut, failures }).toEqual({ failed: 1, leftOut: [], failures: ["left out: test/a: claim 2"] });
 });
 
-test("where everything must run, what ran whole stays as it is and what ran nothing fails", () => {
+test("if everything must run, a complete report stays as it is, and a report without tests fails", () => {
   const whole = readReport(report(1, 0, file("a", "passed")), 0);
   expect(withoutSkips(whole)).toEqual(whole);
   expect(withoutSkips(readReport(report(0, 0), 0)).failed).toBe(1);

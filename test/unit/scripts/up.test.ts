@@ -7,7 +7,7 @@ import { nativeFailed } from "../../../scripts/up.ts";
 import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 
-test("a broker that did not start here sends to its log; with a bridge, to the command that removes the bridge", () => {
+test("the hint after a failed start is the log; with a bridge, it is the command that removes the bridge", () => {
   const home = mkdtempSync(join(tmpdir(), "palace-up-"));
   try {
     const config = loadConfig({ HOME: home });

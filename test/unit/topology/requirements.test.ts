@@ -1,4 +1,4 @@
-/** Nothing in the list of requirements is without a proof, and no scenario of the grid without a requirement. */
+/** Every requirement has a proof, and every scenario of the grid a requirement. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { QUICK_PROCESS } from "../../quick.ts";
 import { SCENARIOS } from "../../topology/grid/scenarios.ts";
 import { REQUIREMENTS, TOPOLOGIES } from "../../topology/requirements.ts";
 
-test("each requirement is a scenario of the grid or is shown by a test that exists", () => {
+test("each requirement is a scenario of the grid or names an existing test", () => {
   const unproved = REQUIREMENTS.filter(({ id, shownBy }) =>
     shownBy === undefined ? SCENARIOS[id] === undefined : !existsSync(join(ROOT, shownBy)),
   );
@@ -26,6 +26,6 @@ test("each topology is in exactly one file of the grid", () => {
   expect(listed.sort()).toEqual([...TOPOLOGIES].sort());
 });
 
-test("each file that begins first exists", () => {
+test("each file that is listed to run first exists", () => {
   expect([...LONGEST, ...QUICK_PROCESS].filter((name) => !existsSync(join(ROOT, "test", name)))).toEqual([]);
 });

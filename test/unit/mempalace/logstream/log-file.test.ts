@@ -1,4 +1,7 @@
-/** The coordination log's file: a deleted write-ahead log, older files, its clock, its name, how long keys are kept. */
+/**
+ * The coordination log's file: a deleted write-ahead log, older files, its clock, its name, and how long keys are
+ * kept.
+ */
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +51,7 @@ test("SQLite syncs each commit of the log before it answers: FULL, in a write-ah
   file.close();
 });
 
-test("a log of a version without topics and origins is brought up to date, and its events are this copy's own", () => {
+test("a log of a version without topics and origins is migrated, and its events count as this copy's own", () => {
   const old = new Database(join(palaceDir, "logstream.sqlite3"));
   old.exec(`CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, stream TEXT NOT NULL, room TEXT NOT NULL,
       from_agent TEXT NOT NULL, to_agent TEXT, correlation_id TEXT, branch TEXT, base_commit TEXT, status TEXT,
@@ -64,7 +67,7 @@ test("a log of a version without topics and origins is brought up to date, and i
   file.close();
 });
 
-test("one refused call of a group takes nothing from the others, and is refused again under its key", () => {
+test("a refused call of a group does not affect the others, and is refused again under its key", () => {
   const { file, rows, writer } = openLog();
   const patch = { content: "x\n", from_agent: "a", stream: "s", body: "n\0l" };
   const group = [
@@ -84,7 +87,7 @@ test("one refused call of a group takes nothing from the others, and is refused 
   file.close();
 });
 
-test("artifacts of an event are answered in the order given, again under its key, and listed by id", () => {
+test("an event's artifacts are returned in the given order, again under its key, and listed by id", () => {
   const { file, rows, writer } = openLog();
   const put = (key: string): WriteCall => write(key, "artifact_put", { kind: "note", content: key, created_by: "a" });
   const ids = (values(writer.commit([put("a1"), put("a2")])) as { artifact: { id: string } }[]).map(
@@ -107,7 +110,7 @@ const bodiesIn = (file: string): unknown[] => {
   }
 };
 
-test("a commit is refused after the write-ahead log was deleted, and what that log held is in the file", () => {
+test("a commit is refused after the write-ahead log was deleted, and that log's content is saved in the file", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   rmSync(`${file.file}-wal`);
@@ -136,7 +139,7 @@ test("a commit during which the write-ahead log was deleted is in the file befor
   file.close();
 });
 
-test("closing saves a deleted write-ahead log, although another process has the file open", () => {
+test("closing saves a deleted write-ahead log, even if another process has the file open", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   const other = new Database(file.file);
@@ -148,7 +151,7 @@ test("closing saves a deleted write-ahead log, although another process has the 
   other.close();
 });
 
-test("a log that another file has replaced is opened again, not refused", () => {
+test("after the log was replaced by another file, it is opened again instead of refused", () => {
   const { file, writer } = openLog();
   writer.commit([append("k1", { body: "b1" })]);
   for (const suffix of ["", "-wal", "-shm"]) renameSync(file.file + suffix, `${file.file}.away${suffix}`);
@@ -158,7 +161,7 @@ test("a log that another file has replaced is opened again, not refused", () => 
   file.close();
 });
 
-test("keys older than the time they are kept go with later writes", () => {
+test("expired keys are deleted by later writes", () => {
   const { file, writer } = openLog(-1);
   writer.commit([append("k1")]);
   writer.commit([append("k2")]);
@@ -168,7 +171,7 @@ test("keys older than the time they are kept go with later writes", () => {
   file.close();
 });
 
-test("stamps rise although the wall clock stands or goes back, and follow others' that are not from far ahead", () => {
+test("stamps rise even if the wall clock stops or goes back, and follow foreign stamps unless those are far ahead", () => {
   const clock = new HybridClock();
   const stamps = [
     clock.next("r", null, 1_000),
@@ -185,7 +188,7 @@ test("stamps rise although the wall clock stands or goes back, and follow others
   ]);
 });
 
-test("a copy keeps its name, MemPalace's included, and a damaged one is not replaced", () => {
+test("a copy keeps its name, also one of MemPalace's, and a damaged name is not replaced", () => {
   const file = join(palaceDir, "replica.json");
   const own = replicaId(palaceDir);
   expect(own).toMatch(/^rep_[0-9a-f]{32}$/);
@@ -199,7 +202,7 @@ test("a copy keeps its name, MemPalace's included, and a damaged one is not repl
   }
 });
 
-test("peers are told of without their tokens, and whatever cannot be read names nobody", () => {
+test("peers are listed without their tokens, and unreadable files list no peer", () => {
   writeFileSync(
     join(palaceDir, "peers.json"),
     '{"peers": [{"name": "n", "url": "https://n", "token": "secret"}, {"url": "https://m"}]}',

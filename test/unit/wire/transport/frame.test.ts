@@ -4,7 +4,7 @@ import { FrameSplitter, idOfUnread, isDeeper } from "../../../../src/wire/transp
 
 const idOf = (line: string): unknown => idOfUnread(Buffer.from(line), Buffer.from(line));
 
-test("a request's id is found at its beginning or end, and an id inside its parameters is not", () => {
+test("a request's id is found at its beginning or end, but not inside its parameters", () => {
   const call = '"method":"tools/call","params":{"id":8,"text":"\\"id\\":9}"';
   expect(idOf(`{"jsonrpc":"2.0","id":7,${call}}}`)).toBe(7);
   expect(idOf(`{ "id" : "seven", "jsonrpc": "2.0", ${call}}}`)).toBe("seven");
@@ -14,7 +14,7 @@ test("a request's id is found at its beginning or end, and an id inside its para
   expect(idOf('{"method":"m","params":{"id":8}}')).toBeNull();
   expect(idOf('{"method":"m","params":{"a":1,"id":8}}')).toBeNull();
   expect(idOf('{"jsonrpc":"2.0","id":null,"method":"m"}')).toBeNull();
-  // An answer must not be answered.
+  // A message that is an answer must not be answered.
   expect(idOf('{"jsonrpc":"2.0","id":7,"result":{}}')).toBeNull();
 });
 
@@ -29,13 +29,13 @@ test("a line that is too long is returned once, with its head and tail, and the 
   ]);
 });
 
-test("a line as long as the bound is read, and one byte more is too long", () => {
+test("a line of the maximum length is read, and one byte more is too long", () => {
   const splitter = new FrameSplitter(8);
   expect(splitter.push(Buffer.from("12345678\n"))).toEqual([{ bytes: Buffer.from("12345678") }]);
   expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
 });
 
-test("a line that never ends is returned at the second bound", () => {
+test("a line that never ends is returned at the second limit", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);
@@ -43,11 +43,11 @@ test("a line that never ends is returned at the second bound", () => {
   expect(splitter.push(Buffer.from("\n{}\n"))).toEqual([{ bytes: Buffer.from("{}") }]);
 });
 
-test("brackets count outside texts alone, whatever is escaped in a text", () => {
+test("brackets count only outside strings, whatever is escaped in a string", () => {
   const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   expect([isDeeper(nested(8), 8), isDeeper(nested(9), 8)]).toEqual([false, true]);
   expect(isDeeper(JSON.stringify({ text: `\\"]}${nested(20)}\\` }), 8)).toBe(false);
   expect(isDeeper(`{"a":"\\\\","b":${nested(8)}}`, 8)).toBe(true);
-  // A level that has ended counts no longer.
+  // A closed level no longer counts.
   expect(isDeeper(`[${Array.from({ length: 20 }, () => "[{}]").join(",")}]`, 8)).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** The client's two HTTP exchanges, with a server that answers in pieces, too much, too little or nothing. */
+/** The client's HTTP exchanges, with a server that answers in pieces, too much, too little or not at all. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -12,7 +12,7 @@ afterEach(() => {
   asked = "";
 });
 
-/** A connection to a server that sends these pieces, one after the other, once it was asked; and then ends, or waits. */
+/** Connects to a server that sends these pieces one after the other once it was asked, and then ends or waits. */
 async function dialled(pieces: readonly string[], ends = false): Promise<Socket> {
   server = createServer((socket) => {
     socket.setNoDelay().on("error", () => {});
@@ -35,13 +35,13 @@ const inPieces = (text: string, size: number): string[] => text.match(new RegExp
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: mcp\r\nPalace-Version:  7 \r\n\r\n";
 
 test.each([1, 7, 1_000])(
-  "an upgrade in pieces of %i bytes has its headers, and what followed is kept",
+  "the headers of an upgrade in pieces of %i bytes are read, and the bytes after them are kept",
   async (size) => {
     const socket = await dialled(inPieces(`${SWITCHING}{"id":1}\n`, size));
     const { status, headers, rest } = await upgrade(socket, { Agent: "ada\nlovelace" });
     expect([status, headers.get("palace-version"), headers.get("upgrade")]).toEqual([101, "7", "mcp"]);
     expect('{"id":1}\n'.startsWith(rest.toString())).toBe(true);
-    // The connection is paused, so the rest waits for its reader.
+    // The connection is paused, so the other bytes wait for their reader.
     expect(socket.isPaused()).toBe(true);
     expect(asked).toBe(
       "GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: mcp\r\nAgent: ada?lovelace\r\n\r\n",
@@ -50,7 +50,7 @@ test.each([1, 7, 1_000])(
   },
 );
 
-test("a body is read to its length, and the connection is closed", async () => {
+test("a body is read up to its length, and the connection is closed", async () => {
   const text = `HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok":"é"}more`;
   const socket = await dialled(inPieces(text, 9));
   expect(await get(socket, "/health")).toMatchObject({ status: 200, body: '{"ok":"é"}' });
@@ -58,7 +58,7 @@ test("a body is read to its length, and the connection is closed", async () => {
 });
 
 test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Length: 1048577\r\n"])(
-  "a body of an unknown or huge length (%j) is refused",
+  "a body of unknown or huge length (%j) is refused",
   async (header) => {
     const socket = await dialled([`HTTP/1.1 200 OK\r\n${header}\r\nx`]);
     await expect(get(socket, "/health")).rejects.toMatchObject({ code: "TRANSPORT_REFUSED" });
@@ -66,7 +66,7 @@ test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Len
   },
 );
 
-test("a header is asked for on a connection that stays open, and one that is not there closes it", async () => {
+test("reading a header leaves the connection open, and a missing header closes it", async () => {
   const answer = "HTTP/1.1 204 No Content\r\nPalace-Nonce: abc\r\n\r\n";
   const socket = await dialled([answer]);
   expect(await ask(socket, "/nonce", "palace-nonce", {})).toBe("abc");
@@ -89,13 +89,13 @@ test.each([
   ["HTTP/1.1 200 OK\r\n\r\n", { code: "TRANSPORT_REFUSED", message: /answers 200/ }],
   ["SSH-2.0-OpenSSH_9.9\r\n\r\n", { code: "TRANSPORT_REFUSED", message: /answers 0/ }],
   [`HTTP/1.1 101 Ok\r\nLong: ${"x".repeat(17_000)}`, { code: "TRANSPORT_REFUSED", message: /no HTTP head/ }],
-])("an upgrade that is answered by %j is an error that says why", async (answer, { code, message }) => {
+])("an upgrade that is answered by %j is an error with the reason", async (answer, { code, message }) => {
   const socket = await dialled([answer]);
   await expect(upgrade(socket, {})).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
   expect(socket.destroyed).toBe(true);
 });
 
-test("a connection that ends in the middle of an answer is closed, and one without an answer times out", async () => {
+test("a connection that ends in the middle of an answer is an error, and one without an answer times out", async () => {
   await expect(upgrade(await dialled(["HTTP/1.1 101 Swi"], true), {})).rejects.toMatchObject({
     code: "TRANSPORT_CLOSED",
   });
