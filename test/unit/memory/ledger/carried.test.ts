@@ -1,4 +1,7 @@
-/** Entries of a Roampal's graphs in the ledger: written once, taken back and forgotten as any other row, in step with what undo keeps. */
+/**
+ * Entries of Roampal's graphs in the ledger: written once, undone and forgotten like other rows, with the copies that
+ * undo keeps.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,12 +61,12 @@ function rows(sql: string): unknown[] {
   return found;
 }
 
-/** The names of the entries. */
+/** Returns the names of the entries. */
 const held = (): unknown[] => rows("SELECT json_extract(id, '$[2]') FROM carried_graph ORDER BY id");
 
 const forget = (findings: Record<string, unknown>): unknown => write("memory.forget", {}, { findings });
 
-test("an entry comes once, is brought up to date, and is taken back to what it was; the journal has no word of it", () => {
+test("an entry is added once, updated, and restored by undo; the journal does not contain it", () => {
   const first = [entry("routing_patterns", "zeppelin", { total: 1 }), entry("routing_patterns", "b", 1)];
   expect(bring(first, { isDry: true })).toEqual({ added: 2, updated: 0 });
   expect(held()).toEqual([]);
@@ -92,7 +95,7 @@ test.each([
   ["x", { ids: ["history_00000001"] }, { reason: "as (working_00000001), it says." }],
   ["book_0000000f_chunk_1", { ids: ["book_0000000f_chunk_1"] }],
   ["x", { ids: ["mem 001"] }, [{ doc_id: "mem 001" }]],
-])("%s is forgotten with %j, and what undo keeps of it", (name, selector, value: unknown = 1) => {
+])("%s is forgotten with %j, also in the copies that undo keeps", (name, selector, value: unknown = 1) => {
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 1)]);
   bring([entry("problem_categories", name, value), entry("problem_categories", "other", 2)]);
   bring([entry("problem_categories", "later", value)]);
@@ -119,7 +122,7 @@ test.each([
   expect(held()).toEqual([name]);
 });
 
-test("names with a word that only the forgotten drawers hold go, wherever else the graph has its words", () => {
+test("names with a word that only the forgotten drawers contain are deleted, other names stay", () => {
   const add = (content: string): string => String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
   const secret = add("The general zanzibar launch is working, and that makes history.");
   add("A launch is a launch, as zero-day says.");
@@ -132,21 +135,21 @@ test("names with a word that only the forgotten drawers hold go, wherever else t
   expect(rows("SELECT id FROM change WHERE instr(id, 'zanzibar\"') > 0")).toEqual([]);
 });
 
-test("a file and a section are no user's words", () => {
+test("names of files and sections do not count as the user's words", () => {
   bring([entry("routing_patterns", "a", 1), entry("relationships", "b", 1)]);
   expect(forget({ match: "routing", words: ["routing"] })).toMatchObject({ carried: 0 });
   expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0, images: 0 });
   expect(write("memory.undo", { agent: IMPORTER, sinceMs: 0, untilMs: clock })).toMatchObject({ removed: 2 });
 });
 
-test("entries that name a drawer of a forgotten source go", () => {
+test("entries that name a drawer of a forgotten source are deleted", () => {
   const { id } = write("book.ingest", { content: "A chapter on tea.", title: "Tea", source: "a" });
   bring([entry("context_action_effectiveness", "a", [{ doc_id: `${String(id)}_chunk_0` }]), entry("s", "b", [id])]);
   expect(forget({ source: "roampal book: Tea" })).toMatchObject({ drawers: 1, carried: 1 });
   expect(held()).toEqual(["b"]);
 });
 
-test("pages hold whatever there is once, however large", () => {
+test("pages contain every entry once, even large ones", () => {
   const many = Array.from({ length: 1500 }, (_, at) => entry("relationships", `r${at}`, at));
   const large = Array.from({ length: 5 }, (_, at) => entry("routing_patterns", `l${at}`, "x".repeat(1_500_000)));
   for (const part of [many.slice(0, 1000), many.slice(1000), large]) bring(part);
@@ -164,7 +167,7 @@ test("pages hold whatever there is once, however large", () => {
   expect(sizes).toEqual([1000, 501, 1, 1, 1, 1, 0]);
 });
 
-test("a ledger of version 13 gets the table, and what was written before can be taken back", () => {
+test("a ledger of version 13 gets the table, and earlier writes can still be undone", () => {
   write("add_drawer", { wing: "w", room: "r", content: "words" });
   const sinceMs = clock;
   writer.close();

@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 5 gets its index of moments when it is opened: nothing else of it is touched, a kill in between leaves
- * version 5 or version 6 and never half of one, and the windows of time are then what they were.
+ * A ledger of schema version 5 gets its index of times when it is opened. Its other content stays the same, and a kill
+ * during the migration leaves version 5 or 6, never a mixture. Lists by time return the same drawers as before.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -62,7 +62,7 @@ test("a ledger of version 5 gets the index, keeps every drawer as it is, and ans
 
   const reader = new SqliteLedgerReader(file);
   const { total, drawers } = reader.listDrawers({ since: "2026-01-11", before: "2026-01-12" }, 100, 0);
-  // A day has 24 hours, of which each tenth drawer has no moment: the rows 241 to 264 without 241, 251 and 261.
+  // A day has 24 hours, and each tenth drawer has no time: the rows 241 to 264 without 241, 251 and 261.
   expect(total).toBe(21);
   expect(drawers.map(({ row }) => row)).toEqual(
     Array.from({ length: 24 }, (_, hour) => 241 + hour).filter((row) => row % 10 !== 1),
@@ -70,11 +70,11 @@ test("a ledger of version 5 gets the index, keeps every drawer as it is, and ans
   reader.close();
 });
 
-test("a process killed while it makes the index leaves a ledger that the next one brings up to date", async () => {
+test("after a kill while the index is made, the next process migrates the ledger", async () => {
   const before = contents();
   const script = join(folder, "half.mjs");
   const require = JSON.stringify(import.meta.resolve("better-sqlite3"));
-  // As far as the migration goes before its commit: the index is written, the version is not.
+  // The state just before the migration's commit: the index is written, the version is not.
   writeFileSync(
     script,
     `import Database from ${require};
@@ -94,7 +94,7 @@ test("a process killed while it makes the index leaves a ledger that the next on
   expect(contents()).toEqual({ version: SCHEMA_VERSION, indexes: ["drawer_filed"], drawers: before.drawers });
 });
 
-test("the moment of a drawer that changes is the one it is found by", () => {
+test("a drawer whose time changes is found by its new time", () => {
   const ledger = openForWriting(file);
   ledger.prepare("UPDATE drawer SET metadata = ? WHERE id = 'd5'").run(JSON.stringify({ filed_at: "2031-01-01" }));
   ledger.prepare("DELETE FROM drawer WHERE id = 'd6'").run();

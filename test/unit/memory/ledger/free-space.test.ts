@@ -1,4 +1,4 @@
-/** Space that deleted drawers leave goes back to the disk, against a real ledger file. */
+/** Space of deleted drawers is returned to the disk, on a real ledger file. */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { applyWrite } from "../../../../src/broker/tools/apply.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
 import { moment } from "../../../../src/base/boot.ts";
 
-/** Nothing can be taken back any more: before-images are free at once. */
+/** Limits that keep no history: before-images are deleted at once. */
 const NOTHING_KEPT = { journalRetentionMs: 1, undoMs: 1, imagesBytes: 0 };
 const SOURCES = ["/a", "/b", "/c", "/d"];
 const SLICES = 50;
@@ -50,7 +50,7 @@ function fill(): void {
     );
 }
 
-/** All but one source goes away, and what is kept of it to be taken back. */
+/** Deletes all sources but one. Their copies for undo are deleted later. */
 function empty(): void {
   write(
     "delete_by_source",
@@ -62,7 +62,7 @@ function restQuietly(): void {
   for (let steps = 0; writer.maintain(NOTHING_KEPT, moment()); steps++) if (steps > 10_000) throw new Error("no end");
 }
 
-it("gives free pages back in quiet moments, and keeps some for the writes to come", () => {
+it("free pages are returned in quiet moments, except some for the next writes", () => {
   fill();
   empty();
   writer.eraser.cutLog();

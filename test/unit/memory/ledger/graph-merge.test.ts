@@ -1,4 +1,7 @@
-/** Counts what a merge of others' rows changes in the ledger's graph. The tests in public-palace/graph say whose row wins. */
+/**
+ * Counts the changes when other programs' rows are merged into the ledger's graph. The tests in public-palace/graph
+ * say whose row wins.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

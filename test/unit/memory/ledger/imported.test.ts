@@ -1,4 +1,4 @@
-/** Journal rows of another memory in the ledger: listed, repeated, pruned, forgotten and taken back as rows of its own. */
+/** Journal rows of another memory in the ledger: listed, repeated, pruned, forgotten and undone like its own rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const KEPT = { journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes: 1e9 };
 let folder: string;
 let clock = 1_000_000;
 
-/** A ledger of its own, with an agent that writes there. */
+/** A separate ledger, with an agent that writes there. */
 class Memory {
   readonly file: string;
   writer: LedgerWriter;
@@ -40,7 +40,7 @@ class Memory {
     return done.outcome.value as Answer;
   }
 
-  /** Merges drawers and the journal; returns how many journal rows came. */
+  /** Merges drawers and the journal. Returns the number of new journal rows. */
   bring(other: Memory, from: string, kinds: readonly ("drawer" | "journal")[] = ["drawer", "journal"]): number {
     const ledger = new Database(other.file, { readonly: true });
     let added = 0;
@@ -98,7 +98,7 @@ const held = (memory: Memory, text: string): unknown[] =>
   memory.rows(`SELECT key FROM imported_journal WHERE instr(source || arguments || result, '${text}')
     UNION ALL SELECT id FROM change WHERE instr(before, '${text}')`);
 
-test("rows come once, also by way of a third memory, keep who, when and where, and are read page by page", () => {
+test("rows are added once, also through a third memory; they keep agent, time and origin, and are read page by page", () => {
   const texts = Array.from({ length: 5 }, (_, at) => `note ${at}`);
   const times = texts.map((text) => {
     host.write("add_drawer", note(text));
@@ -117,7 +117,7 @@ test("rows come once, also by way of a third memory, keep who, when and where, a
   third.writer.close();
 });
 
-test("a repeated call of the other memory gets its answer where its drawer came along, and is done where it did not", () => {
+test("a repeated call of the other memory is answered if its drawer was imported, and done if it is missing", () => {
   const diary = { agent_name: "ada", entry: "a day", topic: "t" };
   const { entry_id: id } = host.write("diary_write", diary, { key: "lost answer" });
   stack.bring(host, "/h");
@@ -128,7 +128,7 @@ test("a repeated call of the other memory gets its answer where its drawer came 
   expect(stack.rows("SELECT count(*) FROM drawer")).toEqual([1]);
 });
 
-test("the retention deletes rows by their own time, and a later import does not bring them again", () => {
+test("old rows are deleted by their own time, and a later import does not add them again", () => {
   host.write("add_drawer", note("old"));
   const old = clock;
   clock += 10_000_000;
@@ -139,7 +139,7 @@ test("the retention deletes rows by their own time, and a later import does not 
   expect(stack.bring(host, "/h")).toBe(0);
 });
 
-test("an undo of the import takes the rows back, and an undo of that brings them", () => {
+test("undo of an import removes the rows, and undo of that undo restores them", () => {
   host.write("add_drawer", note("one"));
   const before = clock;
   stack.bring(host, "/h");
@@ -149,7 +149,7 @@ test("an undo of the import takes the rows back, and an undo of that brings them
   expect(stack.history()).toMatchObject([{ agent: "ada", arguments: { content: "one" } }]);
 });
 
-test("forgetting cleans texts, drawers and names of memories from rows and from what undo keeps of them", () => {
+test("forgetting removes texts, drawers and names of memories from rows and from the copies that undo keeps", () => {
   const { drawer_id: id } = host.write("add_drawer", note("zeppelin secret"), { key: "k" });
   host.write("add_drawer", note("other"));
   const memory = { id: "working_0123abcd", collection: "working", text: "airship", metadata: {} };
@@ -168,13 +168,13 @@ test("forgetting cleans texts, drawers and names of memories from rows and from 
   stack.forget({ match: "balloon" });
   expect(held(stack, "balloon")).toEqual([]);
   expect(stack.history().length).toBe(3);
-  // Undo still takes back the rest of the write, and a repeated call does not file the text again.
+  // The rest of the write can still be undone, and a repeated call does not file the text again.
   expect(stack.write("add_drawer", note("zeppelin secret"), { key: "k" })["drawer_id"]).toBe(id);
   expect(stack.undo(IMPORTER, again)).toMatchObject({ refused: 0 });
   expect(stack.history()).toEqual([]);
 });
 
-test("a row of another shape is refused, and a ledger of version 14 gets the table", () => {
+test("an invalid row is refused, and a ledger of version 14 gets the table", () => {
   stack.writer.close();
   const old = new Database(stack.file);
   old.exec("DROP TABLE imported_journal");

@@ -1,6 +1,6 @@
 /**
- * Pages of whole drawers: what they show under any filter is what going through everything shows. A ledger of schema version 8
- * gets the index they are found by when it is opened, and nothing else of it is touched.
+ * Pages of whole drawers: with any filter they show the same as a pass over all drawers. A ledger of schema version 8
+ * gets the index for them when it is opened, and its other content stays the same.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Row = { id: string; wing: string; room: string; day: number; parent?: string; index?: number };
 
-/** Drawers of their own and split ones, in any order; some slices lie elsewhere, some drawers have a row under their own id too. */
+/**
+ * Returns single drawers and split ones in random order. Some slices are in another place, and some drawers also have
+ * a row under their own id.
+ */
 function makeRows(seed: number): Row[] {
   const random = seededRandom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
@@ -71,7 +74,7 @@ function fill(rows: readonly Row[]): void {
   ledger.close();
 }
 
-/** Lists drawers as upstream does: all rows of the place, joined, then those of the window, then by id. */
+/** Lists drawers as upstream does: joins all rows of the place, selects those of the window, and sorts by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,
@@ -111,7 +114,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("pages under any filter are those of all drawers joined, and their totals too, in a ledger that just got its index", () => {
+test("with any filter, pages and totals are those of all joined drawers, in a ledger that just got its index", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);
@@ -142,7 +145,7 @@ test("pages under any filter are those of all drawers joined, and their totals t
   }
 });
 
-test("drawers for people, the newest first, are each row but the later slices, in every place", () => {
+test("the list for people has every row except later slices, newest first, in every place", () => {
   const rows = makeRows(5);
   fill(rows);
   openForWriting(file).close();

@@ -1,4 +1,7 @@
-/** Which sources of a palace that was adopted count as filed: MemPalace's own rules, row by row, on the ledger's real tables. */
+/**
+ * The sources of an adopted palace that count as filed: MemPalace's own rules, row by row, on the ledger's real
+ * tables.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +29,7 @@ const MINED: Fields = { normalize_version: 2, source_mtime: 100.5, filed_at: "20
 const TALK: Fields = { ...MINED, ingest_mode: "convos", extract_mode: "exchange", convo_chunker_version: 2 };
 const OLD_TALK: Fields = { normalize_version: 2, filed_at: "2024-03-05T10:00:00", ingest_mode: "convos" };
 
-/** Drawers as they are adopted; the source's row is made in the background. */
+/** Inserts drawers as adoption does; the source's row is made in the background. */
 function put(sourceFile: string, rows: readonly Fields[], wing = "w"): void {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, 'r', ?, '', '', ?)",
@@ -83,7 +86,7 @@ test.each<[string, Miner, Fields[], unknown[]]>([
   expect(found(miner)).toEqual(expected);
 });
 
-test("only what lies below the folder and is of the wing", () => {
+test("only sources below the folder and of the wing are returned", () => {
   for (const file of ["/p/a", "/p/deep/b", "/p2/c", "/p", "/o/d"]) put(file, [MINED]);
   put("/p/e", [MINED], "other");
   expect(found("projects")).toEqual([
@@ -93,7 +96,7 @@ test("only what lies below the folder and is of the wing", () => {
   expect(found("projects", "/")).toHaveLength(5);
 });
 
-test("a mark of ours decides for itself, whether it counts or not; one made for the full text says nothing", () => {
+test("our filing record decides for its source if it has a time or a hash; a record with neither is ignored", () => {
   for (const file of ["/p/filed", "/p/half", "/p/taken"]) put(file, [MINED]);
   mark("/p/filed", 0, "aa");
   mark("/p/half", 100.5, "");
@@ -101,7 +104,7 @@ test("a mark of ours decides for itself, whether it counts or not; one made for 
   expect(found("projects")).toEqual([["/p/taken", 100.5]]);
 });
 
-test("a mark of the memories in a transcript says nothing of its exchanges", () => {
+test("a filing record of the memories in a transcript does not count for its exchanges", () => {
   put("/p/a", [TALK, { ...TALK, extract_mode: "general" }]);
   mark("/p/a\u001fgeneral", 100.5, "aa");
   expect([found("exchange"), found("general")]).toEqual([[["/p/a", 100.5]], []]);

@@ -29,10 +29,10 @@ afterEach(() => {
 const newest = (wing: string | undefined, limit: number): string[] =>
   reader.newestDrawers(wing, limit).map(({ text }) => text);
 
-test("the newest drawers of one wing are of that wing alone, the newest last", () => {
+test("the newest drawers of a wing are only of that wing, and the newest is last", () => {
   expect(newest("here", 9)).toEqual(["1", "3"]);
 });
 
-test("the newest drawers of the palace are of any wing, and no more than the limit", () => {
+test("the newest drawers of the palace are of any wing, up to the limit", () => {
   expect(newest(undefined, 3)).toEqual(["2", "3", "4"]);
 });

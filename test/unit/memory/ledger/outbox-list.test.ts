@@ -1,4 +1,4 @@
-/** Lists what another public palace than before is sent again. */
+/** The drawers that are sent again when the public palace becomes another one. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ function waiting(): { id: string; seq: number }[] {
   return rows;
 }
 
-/** Files a drawer with its vector, which the palace `target` then has. */
+/** Files a drawer with its vector, and sends it to the palace `target`. */
 function sendTo(target: string): void {
   const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
   const params = { wing: "w", room: "r", content: "text" };
@@ -47,7 +47,7 @@ test.each([
   ["a folder after a server", "http://h/t/d/c#1", "file:/p#1", 1],
   ["a server after a folder", "file:/p#1", "http://h/t/d/c#1", 1],
   ["a server whose collection was made again", "http://h/t/d/c#1", "http://h/t/d/c#2", 1],
-])("%s gets what was sent before as often as it must", (_what, before, after, times) => {
+])("%s gets a drawer again only if it may lack it", (_what, before, after, times) => {
   sendTo(before);
   writer.outbox.retarget(after);
   expect(waiting()).toHaveLength(times);

@@ -1,4 +1,6 @@
-/** Power is lost at any moment of the ledger's life: each write that was acknowledged is in the ledger that opens afterwards. */
+/**
+ * Cuts the power at every moment of the ledger's life: each acknowledged write is in the ledger that opens afterwards.
+ */
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +11,7 @@ import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/wri
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { PowerCut } from "../../../helpers/power-cut.ts";
 
-/** SQLite rebuilds this index of its log. */
+/** The index of the log, which SQLite can rebuild. */
 const INDEX = /-shm$/;
 const NAME = "ledger.sqlite3";
 
@@ -28,7 +30,7 @@ function call(key: string): WriteCall {
   return { key, isRepeatable: true, method: "test.file", params: { id: key }, peer, requestId: key, atMs: 1 };
 }
 
-test("the log is synced before a group is acknowledged: once a group, and all of it is there after any power cut", () => {
+test("the log is synced once for each group before it is acknowledged, and survives any power cut", () => {
   const acknowledged: string[] = [];
   const writer = new LedgerWriter(join(root, NAME), apply);
   let syncs: number;
@@ -44,7 +46,7 @@ test("the log is synced before a group is acknowledged: once a group, and all of
           const keys = left.prepare("SELECT key FROM journal").pluck().all();
           const ids = left.prepare("SELECT id FROM drawer").pluck().all();
           expect(acknowledged.filter((key) => !keys.includes(key) || !ids.includes(key))).toEqual([]);
-          // A group is there as a whole or not at all.
+          // A group is there completely or not at all.
           for (const first of ids.filter((id) => String(id).endsWith(".0")))
             expect(ids).toContain(String(first).replace(/0$/, "1"));
         } finally {
@@ -57,7 +59,7 @@ test("the log is synced before a group is acknowledged: once a group, and all of
       const { outcomes } = writer.commit(calls);
       for (const [at, { outcome }] of outcomes.entries()) if (outcome.ok) acknowledged.push(calls[at]?.key ?? "");
       disk.cut(`after group ${group} was acknowledged`);
-      // This is not synced: it may be lost, and takes nothing with it.
+      // This write is not synced: it may be lost, but no other with it.
       writer.storeVectors([{ row: group + 1, textVersion: 1, vector: new Float32Array(384).fill(0.05) }], "model");
       writer.putMeta("test", String(group));
     }
@@ -69,7 +71,7 @@ test("the log is synced before a group is acknowledged: once a group, and all of
   expect(syncs).toBe(5);
 });
 
-test("the writer acknowledges no write after a failed sync, since a later sync proves nothing", () => {
+test("after a failed sync the writer acknowledges no write, since a later sync proves nothing", () => {
   const writer = new LedgerWriter(join(root, NAME), apply);
   {
     using disk = new PowerCut(root, { look: () => {}, parts: 0 });
@@ -82,7 +84,7 @@ test("the writer acknowledges no write after a failed sync, since a later sync p
   writer.close();
 });
 
-test("a ledger that is made is absent or whole after a power cut, and there once it was opened", () => {
+test("a new ledger is missing or complete after a power cut, and there once it was opened", () => {
   const file = join(root, "new/home", NAME);
   let isOpened = false;
   {
@@ -97,7 +99,7 @@ test("a ledger that is made is absent or whole after a power cut, and there once
     const database = openForWriting(file);
     isOpened = true;
     disk.cut("after it was opened");
-    // NORMAL: SQLite syncs the log before it copies it into the ledger, and the ledger before it overwrites the log.
+    // NORMAL: SQLite syncs the log before copying it into the ledger, and the ledger before overwriting the log.
     expect(database.pragma("synchronous", { simple: true })).toBe(1);
     expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
     database.close();

@@ -1,6 +1,6 @@
 /**
- * The question that a memory was shown for is kept with its outcome, as numbers: it goes, comes back and is forgotten with it, and the
- * index by concept holds what the rows hold, whoever wrote them.
+ * The question for which a memory was shown is stored with the memory's outcome, as numbers. It is deleted, restored
+ * and forgotten with the outcome, and the index by concept always matches the rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ function rows(sql: string): unknown[] {
   return found;
 }
 
-/** The index says what the rows say. */
+/** Expects the index to contain the same as the rows. */
 function expectInStep(): void {
   const concepts = "SELECT e.value AS concept, q.at_ms, q.id, q.nth FROM question q, json_each(q.concepts) e";
   const index = "SELECT concept, at_ms, id, nth FROM question_concept";
@@ -74,7 +74,7 @@ function expectInStep(): void {
 
 const keep = (text: string): string => write("outcome.record", { key_takeaway: text }).id;
 
-/** A turn that asks ASKED, with these memories shown, and the next one, which asks about it. Returns its exchange. */
+/** Runs a turn that asks ASKED with these memories shown, and begins the next one. Returns the turn's exchange. */
 function turn(conversation: string, shown: readonly string[], asked = ASKED): string {
   write("turn.begin", { conversation }, { findings: { drawers: shown } });
   const { id } = write("turn.end", { conversation, user: asked, assistant: "It wants a longer timeout." });
@@ -85,7 +85,7 @@ function turn(conversation: string, shown: readonly string[], asked = ASKED): st
 const score = (scores: Record<string, string>, more: { agent?: string; findings?: unknown } = {}): unknown =>
   write("score_memories", { outcome: "worked", memory_scores: scores }, more);
 
-test("what a turn has shown, and its answer, are scored for what the user said; another for what its agent searched", () => {
+test("shown memories and the answer are scored for the user's question, other memories for the agent's own search", () => {
   const [shown, searched, neither] = [keep("one"), keep("two"), keep("three")];
   const exchange = turn("talk", [shown]);
   const own = questionOf("zeppelin fares") ?? expect.fail("no question");
@@ -110,7 +110,7 @@ test("what a turn has shown, and its answer, are scored for what the user said; 
   );
 });
 
-test("a signal, a person's word and a drawer that is no memory have no question; a book's chunk has one, and is not moved", () => {
+test("signals, a person's score and plain drawers have no question; a book's chunk has one, and keeps its score", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
@@ -127,7 +127,7 @@ test("a signal, a person's word and a drawer that is no memory have no question;
   );
 });
 
-test("undo takes the learned question back, and brings it back with what it undoes", () => {
+test("undo removes a learned question, and restores a deleted one", () => {
   const shown = keep("one");
   score({ [shown]: "worked" }, { findings: { [shown]: QUESTION } });
   const before = told((reader) => reader.scored(shown));
@@ -148,7 +148,7 @@ test("undo takes the learned question back, and brings it back with what it undo
   expectInStep();
 });
 
-test("a question is forgotten with its exchange, and with a text that has one of its concepts, in before-images too", () => {
+test("a question is forgotten with its exchange, and with a text that has one of its concepts, also in before-images", () => {
   const [shown, other, third] = [keep("one"), keep("two"), keep("three")];
   const exchange = turn("talk", [shown]);
   const elsewhere = questionOf("How is bread baked?") ?? expect.fail("no question");
@@ -165,7 +165,7 @@ test("a question is forgotten with its exchange, and with a text that has one of
   expect(rows(image)).toEqual([]);
 });
 
-test("a question that only a before-image holds is forgotten with its exchange", () => {
+test("a question that exists only in a before-image is forgotten with its exchange", () => {
   const shown = keep("one");
   const exchange = turn("talk", [shown]);
   const sinceMs = clock + 1;
@@ -178,7 +178,7 @@ test("a question that only a before-image holds is forgotten with its exchange",
   expect(rows(images)).toEqual([]);
 });
 
-test("of a concept and of a kind of talk the newest outcomes are read, however many there are", () => {
+test("of a concept only the newest outcomes are read; the limit for a kind of talk is higher", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));
@@ -190,7 +190,7 @@ test("of a concept and of a kind of talk the newest outcomes are read, however m
   expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
 });
 
-test("a ledger of version 12 keeps its outcomes, without a question, and what is scored from now on has one", () => {
+test("a ledger of version 12 keeps its outcomes without a question, and new scores have one", () => {
   const shown = keep("one");
   score({ [shown]: "worked" });
   const sinceMs = clock + 1;

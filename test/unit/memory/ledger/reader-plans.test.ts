@@ -1,7 +1,7 @@
 /**
- * The reads of the ledger stay quick as it grows: no statement of theirs goes through all drawers, or sorts whole drawers, but for
- * the few that say so. Judged by SQLite's own plans, which do not depend on how much there is. And what a list shows, whichever
- * way it is found, is what going through everything shows.
+ * The ledger's reads stay fast as it grows: except for a few known ones, no statement scans all drawers or sorts whole
+ * drawers. SQLite's own query plans decide, which do not depend on the number of rows. Every list must also equal a
+ * full scan.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Of some the age is not known: upstream's own word for it, a number, nothing. */
+/** Returns the time of a drawer. For some it is unknown: upstream's own word for that, a number, or missing. */
 function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
@@ -40,14 +40,14 @@ function filedAt(at: number): Metadata {
   return { filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00` };
 }
 
-/** Drawers by the product's own writer, some deleted and some moved after that. */
+/** Files drawers with the product's own writer, then deletes some and moves some. */
 function fill(seed: number): void {
   const random = seededRandom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
   const writer = new LedgerWriter(file, (tx, { params }) => {
     const at = params["at"] as number;
     const id = `d${at}`;
-    // Wing 4 has one room, one in a thousand drawers a room of its own.
+    // Wing 4 has one room; in the other wings some drawers have a room of their own.
     const wing = pick(5);
     const metadata = {
       wing: `w${wing}`,
@@ -100,7 +100,7 @@ function isBetween(moment: unknown, since: string | undefined, before: string | 
   );
 }
 
-test.each(FILTERS)("a list under %j has the drawers that going through all of them finds, page by page", (filter) => {
+test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page by page", (filter) => {
   const { wing, room, sourceFile, since, before } = filter;
   const ledger = new Database(file, { readonly: true });
   const everything = ledger
@@ -127,10 +127,10 @@ test.each(FILTERS)("a list under %j has the drawers that going through all of th
     }
 });
 
-/** SQLite's plans of all that `read` asks. */
+/** Returns SQLite's plans of all statements that `read` executes. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
-  // A reader prepares a statement once.
+  // A reader prepares each statement only once.
   reader.close();
   reader = new SqliteLedgerReader(file);
   read();
@@ -147,10 +147,10 @@ function plansOf(read: () => unknown): string[] {
   return plans;
 }
 
-/** Goes through all drawers, or sorts what it reads of them beyond the index. */
+/** Returns whether a plan scans all drawers, or sorts whole drawers. */
 function isDear(plan: string): boolean {
   const [, steps = ""] = plan.split(/: (?=[^:]*$)/);
-  // The slices of one drawer are few.
+  // A drawer has only few slices.
   const isSorted =
     steps.includes("TEMP B-TREE") &&
     !steps.includes("drawer_parent (<expr>=?") &&
@@ -184,20 +184,20 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   "the lag of the outbox": () => reader.outbox.lag(),
 };
 
-test.each(Object.keys(QUICK))("%s is found in an index", (name) => {
+test.each(Object.keys(QUICK))("%s is read from an index", (name) => {
   expect(plansOf(QUICK[name] as () => unknown).filter(isDear)).toEqual([]);
 });
 
-/** What is linear in the drawers, and known to be: sync looks at every source. */
+/** Reads that are known to scan all drawers: sync looks at every source. */
 const LINEAR: Readonly<Record<string, () => unknown>> = {
   "groups of sources": () => reader.sourceGroups(undefined),
 };
 
-test.each(Object.keys(LINEAR))("%s goes through the drawers once", (name) => {
+test.each(Object.keys(LINEAR))("%s scans the drawers once", (name) => {
   expect(plansOf(LINEAR[name] as () => unknown).filter(isDear)).toHaveLength(1);
 });
 
-test("a window of time is found in its index alone, but in a place that is small beside the palace", () => {
+test("a window of time is read from its index alone, except in a place that is small compared to the palace", () => {
   const planOf = (filter: DrawerFilter): string =>
     plansOf(() => reader.listDrawers(filter, 20, 0)).find((plan) => plan.includes("json_group_array")) ?? "";
   expect(planOf({ since: "2026-01-05" })).toContain("USING COVERING INDEX drawer_filed");
@@ -207,13 +207,13 @@ test("a window of time is found in its index alone, but in a place that is small
   expect(planOf({ since: "2026-01-01", wing, room })).toContain("USING INDEX drawer_place");
 });
 
-test("a page reads no more drawers than it shows, however far down", () => {
+test("a page reads only the drawers that it shows, however far down", () => {
   const whole = plansOf(() => reader.listDrawers({}, 5, DRAWERS / 2)).filter((plan) => plan.includes("SELECT *"));
   expect(whole).toHaveLength(1);
   expect(whole[0]).toContain("SEARCH drawer USING INTEGER PRIMARY KEY");
 });
 
-test("a page of whole drawers goes through indexes, and through no drawer", () => {
+test("a page of whole drawers scans only indexes", () => {
   const filters: DrawerFilter[] = [{}, { wing: "w1" }, { room: "r1" }, { wing: "w1", room: "r1" }];
   for (const filter of filters) {
     const plans = plansOf(() => reader.listLogical(filter, 5, 40));

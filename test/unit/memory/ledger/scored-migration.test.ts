@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 11 gets its place for single outcomes when it is opened: what came of its drawers stays as it is, what was
- * written before can still be taken back, and of a drawer the newest outcomes alone are kept.
+ * A ledger of schema version 11 gets a table for single outcomes when it is opened. Its drawers keep their scores,
+ * earlier writes can still be undone, and only the newest outcomes of a drawer are kept.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,10 @@ function write(writer: LedgerWriter, agent: string, method: string, params: Reco
 const score = (writer: LedgerWriter, agent: string, id: string, outcome: string): unknown =>
   write(writer, agent, "score_memories", { outcome: "unknown", memory_scores: { [id]: outcome } });
 
-/** As version 11 left it: the outcomes' own rows are of version 12, in before-images too; the last write's digest is of the row alone. */
+/**
+ * Changes the ledger back to version 11, which had no rows of single outcomes, also not in before-images. The last
+ * write's digest is of the score alone.
+ */
 function older(): void {
   const old = new Database(file);
   const row = "SELECT json_array(score, uses, successes, last_used_ms, json(past)) FROM standing";
@@ -59,7 +62,7 @@ function told<T>(look: (reader: SqliteLedgerReader) => T): T {
   }
 }
 
-test("what came of a drawer stays, is told without its teller, and what is scored from now on has one", () => {
+test("a drawer keeps its outcomes without knowing who scored them, and new scores say it", () => {
   let writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;
@@ -84,7 +87,7 @@ test("what came of a drawer stays, is told without its teller, and what is score
   writer.close();
 });
 
-test("a score of before the migration is taken back after it", () => {
+test("a score from before the migration can be undone after it", () => {
   let writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;
@@ -102,7 +105,7 @@ test("a score of before the migration is taken back after it", () => {
   writer.close();
 });
 
-test("of a drawer the newest fifty are kept, undo brings back what they pushed out, and they go with it", () => {
+test("the newest fifty outcomes of a drawer are kept; undo restores older ones, and deleting the drawer deletes all", () => {
   const writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;

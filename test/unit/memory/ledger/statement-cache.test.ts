@@ -12,7 +12,7 @@ afterEach(() => database.close());
 
 const SQL = "SELECT a, b FROM t ORDER BY a";
 
-test("a statement is prepared once, and given out as if it were new", () => {
+test("a statement is prepared once, and each use gets it as if it were new", () => {
   const first = database.prepare(SQL).pluck();
   expect(first.all()).toEqual([1, 3]);
   const again = database.prepare(SQL);
@@ -28,7 +28,7 @@ test("a statement is prepared once, and given out as if it were new", () => {
   expect(database.prepare(SQL).get()).toEqual({ a: 1, b: 2 });
 });
 
-test("one that is being stepped through is not given out a second time", () => {
+test("a statement that is being iterated is not shared with another use", () => {
   const seen: unknown[] = [];
   for (const row of database.prepare(SQL).iterate()) {
     const [inner] = database.prepare(SQL).pluck().all();
@@ -37,14 +37,14 @@ test("one that is being stepped through is not given out a second time", () => {
   expect(seen).toEqual([{ a: 1, b: 2 }, 1, { a: 3, b: 4 }, 1]);
 });
 
-test("it sees a schema that has changed, and writes as before", () => {
+test("a cached statement sees a changed schema, and writes as before", () => {
   expect(database.prepare("SELECT * FROM t").all()).toHaveLength(2);
   database.exec("ALTER TABLE t ADD COLUMN c DEFAULT 9");
   database.prepare("INSERT INTO t VALUES (5, 6, 7)").run();
   expect(database.prepare("SELECT * FROM t").all()).toContainEqual({ a: 5, b: 6, c: 7 });
 });
 
-test("thousands of different statements are not all kept", () => {
+test("of thousands of different statements only some are kept", () => {
   const first = database.prepare(SQL);
   for (let at = 0; at < 1_000; at++) database.prepare(`SELECT ${at} AS n`).get();
   expect(database.prepare(SQL)).not.toBe(first);

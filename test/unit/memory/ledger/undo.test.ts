@@ -1,4 +1,4 @@
-/** Taking back, against a real ledger: drawers, facts, links and sources go back to what they were, others' changes stay. */
+/** Undo on a real ledger: drawers, facts, links and sources return to their former state, and others' changes stay. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ const all = (sql: string): unknown[] => {
   database.close();
   return rows;
 };
-/** Everything that undo answers for, but for rows' own numbers. */
+/** Everything that undo must restore, except the numbers of rows. */
 const state = (): unknown => ({
   drawers: all("SELECT id, wing, room, source_file, text, metadata FROM drawer ORDER BY id"),
   words: all("SELECT count(*) FROM drawer_fts WHERE drawer_fts MATCH 'word'"),
@@ -71,7 +71,10 @@ function scene(): { kept: string; gone: string; changed: string } {
   return ids;
 }
 
-/** Of one agent: adds, deletes, changes, twice over, moves, cuts anew, a source, facts and links. */
+/**
+ * Runs an agent's writes: additions, deletions, changes of one drawer, moves, a longer text, a source, facts and
+ * links.
+ */
 function havoc(agent: string, { gone, changed }: { gone: string; changed: string }): void {
   add(agent, "word new");
   write(agent, "delete_drawer", { drawer_id: gone });
@@ -89,7 +92,7 @@ function havoc(agent: string, { gone, changed }: { gone: string; changed: string
   write(agent, "diary_write", { agent_name: agent, entry: "word of the day" });
 }
 
-test("what one agent wrote is taken back, the undo of it is taken back, and so on", () => {
+test("an agent's writes are undone, that undo is undone, and so on", () => {
   const ids = scene();
   const before = state();
   const since = clock + 1;
@@ -103,7 +106,7 @@ test("what one agent wrote is taken back, the undo of it is taken back, and so o
   const items = (plan["items"] as Record<string, unknown>[]).map(({ preview: _preview, ...item }) => item);
   expect(done).toEqual({ ...plan, items });
   expect(state()).toEqual(before);
-  // Again: everything is as it was.
+  // A second undo changes no row.
   expect(undo("b", since)).toMatchObject({ removed: 0, restored: 0, reverted: 0, refused: 0 });
   const redone = write("redoer", "memory.undo", { agent: "undoer", sinceMs: since, untilMs: clock });
   expect(redone).toMatchObject({ refused: 0 });
@@ -112,7 +115,7 @@ test("what one agent wrote is taken back, the undo of it is taken back, and so o
   expect(state()).toEqual(before);
 });
 
-test("what somebody else has changed since is named and stays, the rest goes back", () => {
+test("a change that somebody else overwrote is named and stays, the rest is undone", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
@@ -130,7 +133,7 @@ test("what somebody else has changed since is named and stays, the rest goes bac
   expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
 });
 
-test("what somebody else wrote between two writes of the agent is not taken back with them", () => {
+test("undo keeps a change that somebody else made between two writes of the agent", () => {
   const { kept } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("c", "update_drawer", { drawer_id: kept, content: "by c" });
@@ -139,7 +142,7 @@ test("what somebody else wrote between two writes of the agent is not taken back
   expect(text(kept)).toBe("by b again");
 });
 
-test("a foreign writer that changed a drawer in the palace has changed it", () => {
+test("a foreign writer's change of a drawer counts as somebody else's", () => {
   const { kept } = scene();
   const metadata = reader.findDrawer(kept)?.metadata ?? {};
   writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "m");
@@ -150,12 +153,12 @@ test("a foreign writer that changed a drawer in the palace has changed it", () =
   expect(text(kept)).toBe("by a foreign writer");
 });
 
-test("an agent nobody knows has nothing, and those who wrote are named", () => {
+test("an unknown agent has no writes, and the answer names the agents that wrote", () => {
   scene();
   expect(undo("nobody")).toMatchObject({ writes: 0, agents: ["a"], items: [] });
 });
 
-test("before-images end with their time and their size, and it is said of how many writes", () => {
+test("before-images are deleted after their time or beyond their size, and undo says how many writes are too old", () => {
   const { kept } = scene();
   const since = clock + 1;
   for (let index = 0; index < 20; index++)
@@ -172,7 +175,7 @@ test("before-images end with their time and their size, and it is said of how ma
   expect(all("SELECT key FROM journal")).toEqual([]);
 });
 
-test("what is forgotten cannot be taken back, and its key gives no text away", () => {
+test("a forgotten text cannot be restored, and its key does not reveal it", () => {
   const secret = "unforgettable7x";
   const params = { wing: "w", room: "r", content: `the ${secret}` };
   const id = String(write("b", "add_drawer", params)["drawer_id"]);
@@ -184,14 +187,14 @@ test("what is forgotten cannot be taken back, and its key gives no text away", (
   expect(JSON.stringify(all("SELECT * FROM journal")) + JSON.stringify(all("SELECT * FROM change"))).not.toContain(
     secret,
   );
-  // Put again by a client that never heard the answer: it is not filed a second time.
+  // A client that never got the answer repeats the call: it is not filed a second time.
   const peer = { agent: "b", door: "unix", uid: 0, pid: 1 };
   const again = { key, isRepeatable: true, method: "add_drawer", params, peer, requestId: "r", atMs: clock };
   expect(writer.commit([again]).outcomes[0]).toMatchObject({ replayed: true, outcome: { value: { drawer_id: id } } });
   expect(all(`SELECT id FROM drawer WHERE text LIKE '%${secret}%'`)).toEqual([]);
 });
 
-test("a text that is cut where one drawer ends is found in both halves", () => {
+test("a text that was cut at the end of one drawer is found in both parts", () => {
   const secret = "cut-in-the-middle";
   const document = (content: string, sourceFile: string): void =>
     void write("a", "conversation.replace", {
@@ -212,7 +215,7 @@ test("a text that is cut where one drawer ends is found in both halves", () => {
   );
 });
 
-test("a text in one slice of a long drawer, or one slice's id, forgets all slices of that drawer and no other", () => {
+test("a match in one slice of a long drawer, or one slice's id, forgets all slices of that drawer and no other", () => {
   const long = (secret: string): string => `${"before ".repeat(200)}${secret} ${"after ".repeat(200)}`;
   const rows = (): number => Number(all("SELECT count(*) FROM drawer").flat()[0]);
   const other = add("a", long("harmless"));
@@ -228,7 +231,7 @@ test("a text in one slice of a long drawer, or one slice's id, forgets all slice
   expect(reader.slicesOf(other)).toHaveLength(slices);
 });
 
-test("undo brings back how a source was filed, and one never filed before is filed again on the next run", () => {
+test("undo restores how a source was filed, and a source that was never filed before is filed again on the next run", () => {
   const fileSource = (agent: string, mtime: number, sha256: string): Answer =>
     write(agent, "source.replace", {
       ...{ wing: "w", room: "r", sourceFile: "/x.md", mtime, sha256, addedBy: "t" },
@@ -243,7 +246,7 @@ test("undo brings back how a source was filed, and one never filed before is fil
   expect(sources()).not.toContainEqual(["/x.md", "w", 1, "first"]);
 });
 
-test("every table of the ledger is in the list of those that forgetting reaches", () => {
+test("every table of the ledger is in the list of tables that forgetting covers", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
   expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());

@@ -1,4 +1,4 @@
-/** A group of writes in one transaction: what fails in it takes nothing of itself and nothing of the others with it. */
+/** A group of writes in one transaction: a write that fails leaves no row and does not affect the others. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ let folder: string;
 let file: string;
 let writer: LedgerWriter;
 
-/** Files one drawer for each id; `fail` throws after them, as a write does that breaks half-way. */
+/** Files one drawer for each id. With `fail` it throws afterwards, as a write that breaks half-way. */
 const apply: ApplyWrite = (tx, { params }) => {
   const ids = params["ids"] as string[];
   tx.insertDrawers(ids.map((id) => ({ id, text: `words of ${id}`, metadata: { wing: "w", room: "r" } })));
@@ -44,7 +44,7 @@ function read<T>(sql: string): T[] {
   }
 }
 
-test("a write that fails half-way leaves nothing, the others of its group stand", () => {
+test("a write that fails half-way leaves no row, and the others of its group are kept", () => {
   const { outcomes, changes } = writer.commit([
     call("one", { ids: ["a"] }),
     call("two", { ids: ["b", "c"], fail: true }),
@@ -62,7 +62,7 @@ test("a write that fails half-way leaves nothing, the others of its group stand"
   );
 });
 
-test("a write repeated with its key is answered again and not done again, in its own group too", () => {
+test("a write repeated with its key is answered again without being done again, also within its group", () => {
   const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
   expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
   expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
@@ -72,7 +72,7 @@ test("a write repeated with its key is answered again and not done again, in its
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
-test("a clock that jumps ahead ends no key at once: a look goes a day beyond the last one at the most", () => {
+test("a clock that jumps ahead expires no key at once: each look advances by at most a day", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -80,7 +80,7 @@ test("a clock that jumps ahead ends no key at once: a look goes a day beyond the
   writer.prune(retention, t0);
   for (let look = 0; look < 24; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
-  // Set back, it counts from there; a machine that was off so long comes up day by day.
+  // After the clock is set back, time counts from there. A machine that was off for so long catches up day by day.
   writer.prune(retention, t0);
   for (let look = 0; look < 90; look++) writer.prune(retention, t0 + 400 * DAY_MS);
   expect(read("SELECT key FROM journal")).toEqual(["key"]);
@@ -88,7 +88,7 @@ test("a clock that jumps ahead ends no key at once: a look goes a day beyond the
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a wrong clock and a hundred broker starts prune nothing; the clock that counts catches up with a right one", () => {
+test("a wrong clock and a hundred broker starts prune no key; the counted time catches up with a right clock", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -107,7 +107,7 @@ test("a wrong clock and a hundred broker starts prune nothing; the clock that co
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("keys older than the moment are forgotten, younger ones kept", () => {
+test("keys older than the limit are deleted, younger ones kept", () => {
   writer.commit([call("old", { ids: ["a"] }, 10), call("young", { ids: ["b"] }, 20)]);
   const older = (than: number): boolean => writer.prune({ journalRetentionMs: 0, undoMs: 0, imagesBytes: 1 }, than);
   older(20);
@@ -116,7 +116,7 @@ test("keys older than the moment are forgotten, younger ones kept", () => {
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("images as large as the bound stay, and one byte less drops those of the oldest write", () => {
+test("before-images up to the limit are kept, and one byte less deletes those of the oldest write", () => {
   writer.commit([call("one", { ids: ["a"] })]);
   writer.commit([call("two", { ids: ["b"] })]);
   const [size] = read<number>("SELECT sum(octet_length(id) + 64) FROM change");
@@ -128,20 +128,20 @@ test("images as large as the bound stay, and one byte less drops those of the ol
   expect(left(size! - 1)).toEqual(["b"]);
 });
 
-test("a write without a change is journalled only if it may be repeated", () => {
+test("a write without a change is journaled only if it may be repeated", () => {
   const nothing = { ids: [] };
   writer.commit([call("may", nothing), { ...call("must not", nothing), isRepeatable: false }]);
   writer.commit([{ ...call("changes", { ids: ["a"] }), isRepeatable: false }]);
   expect(read("SELECT key FROM journal ORDER BY seq")).toEqual(["may", "changes"]);
 });
 
-test("a drawer that was never sent stays as it is, however often the palace shows another text under its id", () => {
+test("a drawer that was never sent keeps its text, however often the palace shows another text under its id", () => {
   writer.commit([call("one", { ids: ["a", "b"] })]);
   const row = (id: string, text: string) => ({ id, text, metadata: { wing: "w", room: "r" }, vector: undefined });
   const taken = (...rows: ReturnType<typeof row>[]): number =>
     writer.adopt({ rows, removed: [], model: undefined }).taken;
   expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
-  // One that reads the same has come from the palace, and follows it from now on.
+  // A drawer with the same text came from the palace, and follows later changes there.
   expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
   expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
 });
