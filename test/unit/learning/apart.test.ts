@@ -1,4 +1,4 @@
-/** Profiles on a real ledger: ids, lessons, conversations, ageing, undo and forgetting of each, whatever the other profiles hold. */
+/** Profiles on a real ledger: each has its own ids, lessons, conversations, ageing, undo and forgetting. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ function write(
   return done.outcome.value as Written;
 }
 
-/** A memory that a turn of the conversation is shown, and that its agent praises. */
+/** Shows a memory in a turn of the conversation, and scores it as worked. */
 function praised(profile: Profile, id: string, conversation: string): void {
   write("turn.begin", { conversation }, { profile, findings: { drawers: [id], mark: undefined } });
   write("turn.end", { conversation, user: ASKED, assistant: "It is locked." }, { profile });
@@ -72,7 +72,7 @@ const pastOf = (profile: Profile, id: string): number | undefined => {
   return told.found ? told.uses : undefined;
 };
 
-test("names with the same slug have keys of their own, and a name without letters has none", () => {
+test("names with the same slug get different keys, and a name without letters gets none", () => {
   expect(["work", "Work", "work!", "my-home", "My home", "öl", "!", ""].map(profileKey)).toEqual([
     "work",
     expect.stringMatching(/^work-[0-9a-f]{12}$/),
@@ -88,7 +88,7 @@ test("names with the same slug have keys of their own, and a name without letter
     expect(() => write("outcome.record", { key_takeaway: "Nobody's", profile })).toThrow("PROTOCOL_BAD_PARAMS");
 });
 
-test("the same text and the same key of two profiles are two memories", async () => {
+test("the same text with the same key in two profiles is two memories", async () => {
   const summary = { outcome: "worked", exchange_summary: "The hangar was locked", facts: ["It is locked on Sundays"] };
   for (const profile of [...PROFILES, ...PROFILES]) write("outcome.score", summary, { profile });
   for (const profile of PROFILES)
@@ -96,10 +96,10 @@ test("the same text and the same key of two profiles are two memories", async ()
   expect(profilesIn(reader.places())).toEqual(new Set(PROFILES));
 });
 
-test("a profile learns nothing from another one's lessons, however many there are", () => {
+test("a profile learns no lessons from another profile, however many there are", () => {
   const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
   for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
-  // More than the newest outcomes of a concept that are read.
+  // More than the number of newest outcomes that are read for a concept.
   for (let turn = 0; turn < 45; turn++) praised("work", theirs, "c1");
   const lessons = (profile: Profile): Set<string> => new Set(lessonsOf(readerOf(reader, profile), ASKED).solved.keys());
   expect(lessons(undefined)).toContain(ours);
@@ -119,7 +119,7 @@ test("a profile learns nothing from another one's lessons, however many there ar
   ]);
 });
 
-test("a conversation of one profile is asked, scored and counted in that profile alone", () => {
+test("a conversation is asked, scored and counted only in its own profile", () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
@@ -147,7 +147,7 @@ test("a conversation of one profile is asked, scored and counted in that profile
   });
 });
 
-test("each profile's memories grow old, and are undone and forgotten, as those of any other", async () => {
+test("memories of each profile age, and are undone and forgotten, like any other", async () => {
   const ids = PROFILES.map((profile) => takeaway(profile, `The zeppelin of ${profile ?? "all"} is grey`));
   const proven = takeaway("work", "Unlock the work hangar");
   for (let turn = 0; turn < 4; turn++) praised("work", proven, `c${turn}`);
@@ -159,7 +159,7 @@ test("each profile's memories grow old, and are undone and forgotten, as those o
   expect(await dueMemories({ reader: readerOf(reader, undefined) }, now, false)).toEqual([ids[0]]);
   const due = await dueMemories({ reader: readerOf(reader, "work") }, now, false);
   expect(due).toContain(ids[1]);
-  // A request of one profile ages no memory of another.
+  // A request of one profile does not age memories of another.
   const age = { ids: [...due, ...ids], time: now, isStart: false };
   write("memory.age", age, { profile: "work", agent: "palace ageing" });
   expect(reader.findDrawer(String(ids[1]))).toBeUndefined();
@@ -170,7 +170,7 @@ test("each profile's memories grow old, and are undone and forgotten, as those o
   write("memory.undo", undo, { agent: "palace undo" });
   expect(await textsOf("work")).toContain("Key takeaway: The zeppelin of work is grey");
 
-  // The id that the memory is shown by is another one than its drawer's.
+  // The id that is shown differs from the id of the memory's drawer.
   const shown = moved.found ? moved.id : "";
   expect(shown).not.toBe(proven);
   write("memory.forget", {}, { findings: { ids: [shown] } });

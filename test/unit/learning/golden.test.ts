@@ -1,4 +1,4 @@
-/** The vectors of outcome-memory.md 12, to six decimals. */
+/** The test vectors of outcome-memory.md 12, to six decimals. */
 import { expect, test } from "vitest";
 import { chunks } from "../../../src/learning/books.ts";
 import { concepts } from "../../../src/learning/concepts.ts";
@@ -34,7 +34,7 @@ test.each([
   expect(wilson(successes, uses)).toBeCloseTo(bound, 6);
 });
 
-test("so many uses that all worked prove a memory so far", () => {
+test("the number of uses without failure that each trust level needs", () => {
   const smallest = [0.5, 0.7, 0.8, 0.9].map((bound) => {
     let uses = 1;
     while (wilson(uses, uses) < bound) uses++;
@@ -89,7 +89,7 @@ test("after 30 days worked adds 0.1 and failed takes 0.15", () => {
   expect([score("worked"), score("failed")]).toEqual([0.6, 0.35]);
 });
 
-/** Each step: the memory after its outcomes, and where it is then. */
+/** Returns each step of a life: score and uses after an outcome, and the collection. */
 function life(collection: Collection, standing: Standing, outcomes: readonly Telling[]): string[] {
   let [place, now]: [Collection | "deleted", Standing] = [collection, standing];
   return outcomes.map((outcome) => {
@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("a memory's life goes from the day to what is proven, and back", () => {
+test("a memory moves from the day's collection up to the proven ones, and back", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },
@@ -114,7 +114,7 @@ test("a memory's life goes from the day to what is proven, and back", () => {
   expect(life("history", standing(0.2, 6, 5), ["failed"])).toEqual(["0/7 deleted"]);
 });
 
-test("places in several lists add up", () => {
+test("the scores of a memory in several lists are added", () => {
   const scores = fuseByPlace([["a", "b", "c"], ["d", "e", "a"], ["f"]]);
   const of = (id: string): number | undefined => scores.find((one) => one.id === id)?.score;
   expect(of("f")).toBeCloseTo(0.016667, 6);
@@ -122,7 +122,7 @@ test("places in several lists add up", () => {
   expect(scores[0]?.id).toBe("a");
 });
 
-test("books are cut at sentences, or in windows where there are none", () => {
+test("books are cut at sentences, or in windows of fixed size without sentences", () => {
   const lengths = (text: string, cut?: { size: number; overlap: number }): number[] =>
     chunks(text, cut).map(({ length }) => length);
   const sentences = (count: number, length: number): string =>

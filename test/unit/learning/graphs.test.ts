@@ -1,4 +1,4 @@
-/** What is kept of a question, and what is made of questions that were answered before (outcome-memory.md 3.6, 8.2–8.5). */
+/** The stored form of a question, and the lessons from earlier answered questions (outcome-memory.md 3.6, 8.2–8.5). */
 import { expect, test } from "vitest";
 import { entitiesNamed } from "../../../src/learning/content-graph.ts";
 import { likeness, solutionsOf } from "../../../src/learning/known-solutions.ts";
@@ -11,12 +11,12 @@ import type { Answered, Telling } from "../../../src/memory/port/outcome.ts";
 
 const QUESTION = "How do I configure TypeScript strict mode?";
 
-/** An outcome of a memory, shown for a question of so many concepts. */
+/** Returns an outcome of a memory that was shown for a question with these concepts. */
 function told(id: string, outcome: Telling, concepts: readonly number[], atMs = 1, collection = "history"): Answered {
   return { id, outcome, concepts, atMs, collection, context: "general" };
 }
 
-test("of a question numbers are kept, the same for the same words in any run, single words first", () => {
+test("a question is stored as numbers, single words first, the same in every process", () => {
   expect(keptConcepts(QUESTION).slice(0, 4)).toEqual(["configure", "mode", "strict", "typescript"]);
   const question = questionOf(QUESTION);
   expect(question).toMatchObject({ context: "coding", concepts: { length: 9 } });
@@ -27,7 +27,7 @@ test("of a question numbers are kept, the same for the same words in any run, si
   expect(questionOf("why is it?")).toBeUndefined();
 });
 
-test("of a question of a million letters the first thousand are read", () => {
+test("only the first thousand characters of a long question are read", () => {
   const long = "x".repeat(1_000_000);
   expect(questionOf(long)?.concepts).toHaveLength(1);
   expect(questionOf(long)).toEqual(questionOf(long.slice(0, 1_000)));
@@ -35,7 +35,7 @@ test("of a question of a million letters the first thousand are read", () => {
   expect(questionOf(words)?.concepts).toHaveLength(24);
 });
 
-test("a question is the same by all its concepts, and alike by three that are half of both", () => {
+test("a question is equal if all concepts are, and similar if at least three and half of both are shared", () => {
   expect(likeness([1, 2, 3], [3, 2, 1])).toEqual({ how: "exactly", shared: 3 });
   expect(likeness([1, 2, 3, 4], [2, 3, 4, 5])).toEqual({ how: "partly", shared: 3 });
   expect(likeness([1, 2, 3, 4, 5], [2, 3, 4, 6, 7])).toBeUndefined();
@@ -43,7 +43,7 @@ test("a question is the same by all its concepts, and alike by three that are ha
   expect(likeness([], [])).toBeUndefined();
 });
 
-test("what solved a question twice, and far more often than it failed, is a solution of it: three at most, the surest first", () => {
+test("a memory that solved a question twice, and failed far less, is a solution: at most three, the surest first", () => {
   const asked = { concepts: [1, 2, 3, 4] };
   const again = (id: string, times: number, concepts: readonly number[], atMs = 1): Answered[] =>
     Array.from({ length: times }, () => told(id, "worked", concepts, atMs));
@@ -67,7 +67,7 @@ test("what solved a question twice, and far more often than it failed, is a solu
   ]);
 });
 
-test("a question's concepts have the routes of the outcomes that they were in, by the collection of then", () => {
+test("a concept's routes come from its outcomes, by the collection in which the memory was then", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([
@@ -83,12 +83,12 @@ test("a question's concepts have the routes of the outcomes that they were in, b
   expect(routesOf({ concepts: [1] }, [told("b", "failed", [1], 1, "no collection")])).toEqual([]);
 });
 
-test("partial is half as good, in a rate", () => {
+test("in a rate, a partial success counts half", () => {
   expect(rateOf({ worked: 2, failed: 1, partial: 2 })).toEqual({ uses: 5, rate: 0.6 });
   expect(rateOf({ worked: 0, failed: 0, partial: 0 })).toEqual({ uses: 0, rate: 0 });
 });
 
-test("a question that names what good facts name prefers memories that name it, too", () => {
+test("a question that names the same as good facts prefers memories that name it too", () => {
   const weight = { importance: 1, confidence: 1 };
   const found = [
     { collection: "memory_bank", text: "Orca is the team of payments", weight },
@@ -100,7 +100,7 @@ test("a question that names what good facts name prefers memories that name it, 
   expect(entitiesNamed("What does Orca do?", found.slice(2))).toEqual([1, 1]);
 });
 
-test("a memory's newest search of an agent is what its score is of, and no other agent's", () => {
+test("a score belongs to the agent's newest search that returned the memory, not to another agent's", () => {
   const searches = new Searches();
   const [ada, bob] = [searches.of("ada"), searches.of("bob")];
   ada.note(["a", "b"], QUESTION);

@@ -1,4 +1,4 @@
-/** What outcome-memory.md 2 and 3 say of a memory beside the golden vectors. */
+/** The rules of outcome-memory.md 2 and 3 for memories, in addition to the golden vectors. */
 import { expect, test } from "vitest";
 import { spelledOut } from "../../../src/learning/acronyms.ts";
 import { aged, isGarbage } from "../../../src/learning/ageing.ts";
@@ -27,7 +27,7 @@ const USUAL = { importance: 0.7, confidence: 0.7 };
 const PLAIN = { ageMs: 0, evidence: undefined, entities: 1, solved: undefined, isRouted: false };
 const standing = (score: number, uses = 0, successes = 0): Standing => ({ ...newStanding(score), uses, successes });
 
-test("an outcome stays within 0 and 1, counts once, and the last ten are remembered", () => {
+test("a score stays within 0 and 1, each outcome counts once, and the last ten are remembered", () => {
   let now = newStanding(0.9);
   for (let at = 0; at < 12; at++)
     now = afterOutcome(now, { outcome: "worked", atMs: NOW_MS + at, reason: null, weight: 1 });
@@ -36,17 +36,17 @@ test("an outcome stays within 0 and 1, counts once, and the last ten are remembe
   expect(afterOutcome(newStanding(0.1), { outcome: "failed", atMs: NOW_MS, reason: "no", weight: 1 }).score).toBe(0);
 });
 
-test("a source that is believed half changes score and successes by half", () => {
+test("an outcome with half the weight changes score and successes by half", () => {
   const half = afterOutcome(newStanding(0.5), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 0.5 });
   expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
 });
 
-test("0.7 + 0.2 is the 0.9 that a promotion asks for", () => {
+test("0.7 + 0.2 counts as the 0.9 that a promotion needs", () => {
   const now = afterOutcome(standing(0.7, 4, 4), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 1 });
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("a bad memory goes, a new one only when it is worse, and facts and books never", () => {
+test("a bad memory is deleted, a new one only if it is worse, and facts and books never", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
@@ -55,7 +55,7 @@ test("a bad memory goes, a new one only when it is worse, and facts and books ne
   expect(fate("books", standing(0, 9, 0), 30 * DAY_MS)).toEqual({ kind: "stays" });
 });
 
-test("a memory of the day expires after a day and one of history after thirty, unless it has earned its promotion", () => {
+test("a working memory expires after a day and one of history after thirty, unless it is promoted", () => {
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS)).toEqual({ kind: "stays" });
   expect(aged("working", standing(0.5, 1, 1), 24 * HOUR_MS + 1)).toEqual({ kind: "goes" });
   expect(aged("working", standing(0.8, 2, 2), 25 * HOUR_MS)).toEqual({ kind: "moves", to: "history" });
@@ -64,7 +64,7 @@ test("a memory of the day expires after a day and one of history after thirty, u
   expect([isGarbage("working", { score: 0.19 }), isGarbage("memory_bank", { score: 0 })]).toEqual([true, false]);
 });
 
-test("outcomes weigh more the further a memory has come", () => {
+test("the more a memory has proven itself, the more its outcomes count", () => {
   const share = (uses: number, learned: number, collection: "working" | "memory_bank" = "working", weight = USUAL) =>
     learnedShare({ collection, standing: { score: 0.5, uses, successes: uses }, weight }, learned);
   expect([share(5, 0.8), share(3, 0.7), share(2, 0.5), share(2, 0.49), share(1, 1)]).toEqual([
@@ -74,7 +74,7 @@ test("outcomes weigh more the further a memory has come", () => {
   expect(share(0, 0.49, "memory_bank")).toBe(0.5);
 });
 
-test("outcomes that contradict each other are believed less, and the newest count most", () => {
+test("contradictory outcomes count less, and the newest count most", () => {
   const past = (signs: string) =>
     [...signs].map((sign, atMs): PastOutcome => ({ outcome: sign === "Y" ? "worked" : "failed", atMs, reason: null }));
   const [clear, mixed] = [wrongShare(Array(20).fill(past("YYYY"))), wrongShare(Array(20).fill(past("YNYN")))];
@@ -95,7 +95,7 @@ test("outcomes that contradict each other are believed less, and the newest coun
   expect(of("N", clear, false)).toBe(of("N"));
 });
 
-test("a new memory goes before a proven one that is less near, and a failed memory goes after one as near", () => {
+test("a new memory ranks before a proven but less similar one, and a failed one after an equally similar one", () => {
   const of = (similarity: number, uses: number, successes: number, score = 0.5, trusted = 1) =>
     worth({ collection: "working", standing: { score, uses, successes }, weight: USUAL }, similarity, trusted);
   expect(of(0.7, 0, 0)).toBeGreaterThan(of(0.6, 50, 50, 1, 1.67));
@@ -109,7 +109,7 @@ test("a new memory goes before a proven one that is less near, and a failed memo
   expect(fact({ importance: 0.9, confidence: 0.9 })).toBeGreaterThan(fact(USUAL));
 });
 
-test("a distance shrinks for what there is reason to prefer", () => {
+test("a distance is reduced for each reason to prefer a memory", () => {
   const memory = (collection: "patterns" | "memory_bank" | "books" | "working") => ({
     ...{ collection, standing: { score: 0.5, uses: 0, successes: 0 }, weight: USUAL },
   });
@@ -131,7 +131,7 @@ test("a distance shrinks for what there is reason to prefer", () => {
   expect(entityBoost([1, 1, 1, 1])).toBe(1.1);
 });
 
-test("what is far less like the question than the best is not ranked, unless it holds as much of its words", () => {
+test("a memory far less similar than the best is not ranked, unless it has nearly as many of the question's words", () => {
   const found = (name: string, cosine: number, words = 0) => ({ name, cosine, words });
   const names = (all: ReturnType<typeof found>[]): string =>
     alike(all)
@@ -143,14 +143,14 @@ test("what is far less like the question than the best is not ranked, unless it 
   expect(names([])).toBe("");
 });
 
-test("a filter has so many fields and values that holding them against every memory takes no time", () => {
+test("a filter has a maximum number of fields and values, so that matching stays fast", () => {
   expect(readFilters({ tag: { $in: Array(100).fill("x") } }, undefined, NOW_MS)).toBeDefined();
   expect(() => readFilters({ tag: { $nin: Array(101).fill("x") } }, undefined, NOW_MS)).toThrow(/100 values/);
   const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`field${at}`, 1]));
   expect(() => readFilters(fields, undefined, NOW_MS)).toThrow(/20 fields/);
 });
 
-test("a cross-encoder has a say only before outcomes are known", () => {
+test("a cross-encoder counts only while a memory has few outcomes", () => {
   const before = 0.5;
   expect(reread({ standing: { uses: 3 }, fact: undefined, before }, fitOf(9))).toBe(before);
   expect(reread({ standing: { uses: 0 }, fact: undefined, before }, fitOf(0))).toBeCloseTo(0.5, 9);
@@ -158,7 +158,7 @@ test("a cross-encoder has a say only before outcomes are known", () => {
   expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, fitOf(0))).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
-test("an id names its collection and keeps its digits in every other", () => {
+test("an id names its collection, and its digits stay the same in every collection", () => {
   const ids = [
     "memory_bank_12ab34cd",
     "book_12ab34cd_chunk_0",
@@ -173,7 +173,7 @@ test("an id names its collection and keeps its digits in every other", () => {
   expect(idsOf("drawer_a_1")).toEqual([]);
 });
 
-test("a question goes everywhere until its concepts are known, then where they were answered", () => {
+test("a question searches all collections until its concepts are known, then those that answered it", () => {
   const tally = (successes: number, failures = 0) => ({
     successes,
     failures,
@@ -205,7 +205,7 @@ test("a route learns from outcomes, and its best collection is the one with the 
   });
 });
 
-test("filters compare values, days and bounds; a missing field is equal to nothing", () => {
+test("filters compare values, days and bounds; a missing field equals no value", () => {
   const past = [{ outcome: "worked" as const, atMs: 0, reason: null }];
   const standing = { ...newStanding(0.7), uses: 3, successes: 2.5, past };
   const held = { metadata: { created_at: "2026-05-01T10:00:00Z", kind: "note" }, standing };
@@ -214,7 +214,7 @@ test("filters compare values, days and bounds; a missing field is equal to nothi
   expect(matches(held, { created_at: { $lt: "2026-05-01" } })).toBe(false);
   expect(matches(held, { uses: { $gte: 3 }, kind: { $in: ["note", "word"] } })).toBe(true);
   expect(matches(held, { uses: { $gt: "2" } })).toBe(false);
-  // What came of a memory is asked for by the original's names.
+  // Outcomes are filtered by the original's field names.
   expect(matches(held, { score: 0.7, uses: 3, success_count: { $gte: 2.5 }, last_outcome: "worked" })).toBe(true);
   expect(matches(held, { last_outcome: "failed" })).toBe(false);
   const used = { ...held, standing: { ...standing, lastUsedMs: Date.UTC(2026, 4, 2) } };
@@ -226,7 +226,7 @@ test("filters compare values, days and bounds; a missing field is equal to nothi
   expect(unknownOperator({ uses: { $in: [3] }, kind: "x" })).toBeUndefined();
 });
 
-test("the newest or the best comes first, and memories without a time come last", () => {
+test("memories are sorted by time or score, and those without a time come last", () => {
   const memory = (id: string, score: number, metadata: Record<string, string>) => ({ id, score, metadata });
   const all = [
     memory("a", 0.5, { created_at: "2026-01-01" }),
@@ -240,12 +240,12 @@ test("the newest or the best comes first, and memories without a time come last"
   expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
 });
 
-test("only whole words ask for what was lately", () => {
+test("only whole words make a question one about recent events", () => {
   expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
 
-test("acronyms are spelled out once, everyday words only in capitals", () => {
+test("acronyms are expanded once, and everyday words only if written in capitals", () => {
   expect(spelledOut("fix  the\nAPI.")).toBe("fix the API. application programming interface");
   expect(spelledOut("api of the application programming interface")).toBe(
     "api of the application programming interface",
@@ -266,7 +266,7 @@ test("weights are read from words, text and lists", () => {
   ]);
 });
 
-test("a fact is meant by its words or its sense, and by nothing that says too little", () => {
+test("a fact is meant by its words or its meaning, but not by a text that says too little", () => {
   const near = [
     { id: "one", text: "The user likes tea", cosine: 0.7 },
     { id: "two", text: "tea", cosine: 0.5 },
@@ -278,7 +278,7 @@ test("a fact is meant by its words or its sense, and by nothing that says too li
   expect(["e", "user", ""].map((text) => meantFact(text, near, 1))).toEqual([undefined, undefined, undefined]);
 });
 
-test("ages, outcomes and times are said shortly", () => {
+test("ages, outcomes and times are written in short form", () => {
   const ages = [0, 61_000, 2 * HOUR_MS, DAY_MS, 30 * DAY_MS, 31 * DAY_MS, 365 * DAY_MS, 800 * DAY_MS];
   expect(ages.map((ms) => age(NOW_MS - ms, NOW_MS))).toEqual(["now", "1m", "2h", "1d", "30d", "1mo", "12mo", "2y"]);
   expect([20_000, 60_000, 3 * HOUR_MS].map((ms) => recency(NOW_MS - ms, NOW_MS))).toEqual([
@@ -294,18 +294,18 @@ test("ages, outcomes and times are said shortly", () => {
   expect(["yesterday", "note 3", "0", "2026-13-01"].map(timeOf)).toEqual([NaN, NaN, NaN, NaN]);
 });
 
-test("an exchange is scored when the user answers a completed response, once", () => {
+test("an exchange is scored once, when the user replies to a completed answer", () => {
   const first = onPrompt(newConversation("pi/1", "pi", NOW_MS), false, NOW_MS);
   expect(first).toMatchObject({ turn: 1, isAsked: false });
   const second = onPrompt(onStop(first, "working_1", NOW_MS), true, NOW_MS);
   expect(second).toMatchObject({ turn: 2, isAsked: true, isScored: false });
-  // An interruption: there was no answer to judge.
+  // The answer was interrupted, so it cannot be judged.
   expect(onPrompt(second, true, NOW_MS)).toMatchObject({ isAsked: false });
-  // Nothing was kept of the answer: what the user says next is of no older one.
+  // The answer was not stored, and the next message does not judge an older one.
   const unkept = onStop(second, undefined, NOW_MS);
   expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
   expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
-  // What it was about is forgotten.
+  // The judged exchange was forgotten.
   const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
   expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
   expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });

@@ -1,4 +1,4 @@
-/** What each signal does to a standing, and when a question is asked again. */
+/** The effect of each signal on a score, and when a question counts as asked again. */
 import { expect, test } from "vitest";
 import { askedMark } from "../../../src/learning/asked.ts";
 import { newStanding } from "../../../src/learning/memory.ts";
@@ -14,26 +14,26 @@ test.each([
   ["command-failed", 0.425],
   ["reverted", 0.275],
   ["asked-again", 0.35],
-] as const)("%s takes 0.5 to %d, and is no use and no success", (signal, score) => {
+] as const)("%s changes 0.5 to %d, and counts as neither a use nor a success", (signal, score) => {
   const before = { ...newStanding(0.5), uses: 4, successes: 3 };
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("what a host can tell has its effect, and the words of nobody else are signals", () => {
+test("every signal that a host can send has an effect, and agents' and users' scores are not signals", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);
   expect(isSignal("constructor" as Signal)).toBe(false);
 });
 
-test("no signal takes a score to where memories are deleted, and one that is there is not lifted by a bad one", () => {
+test("a signal never lowers a score to the level of deletion, and a bad signal never raises one", () => {
   expect(afterSignal(newStanding(0.25), "reverted", 5).score).toBe(0.2);
   expect(afterSignal(newStanding(0.1), "reverted", 5).score).toBe(0.1);
   expect(afterSignal(newStanding(0.1), "tests-passed", 5).score).toBe(0.2);
   expect(afterSignal(newStanding(0.95), "tests-passed", 5).score).toBe(1);
 });
 
-test("a signal counts less after a long time without use, and does not count as one", () => {
+test("a signal counts less after a long time without use, and does not count as a use", () => {
   const before = { ...newStanding(0.5), uses: 1, lastUsedMs: 0 };
   expect(afterSignal(before, "tests-failed", 30 * DAY_MS)).toEqual({ ...before, score: 0.425 });
 });
@@ -51,6 +51,6 @@ test.each([
   expect(mark !== undefined && mark === askedMark(second)).toBe(isSame);
 });
 
-test("a long question is compared by as much of it as is kept", () => {
+test("a long question is compared only by its stored part", () => {
   expect(askedMark("word ".repeat(400_000))).toBe(askedMark("Word ".repeat(300_000)));
 });

@@ -1,4 +1,4 @@
-/** A memory's age is time that has really passed, whatever is set on the machine's clock before and after. */
+/** A memory ages by the time that has really passed, whatever the machine's clock says before and after. */
 import { expect, test } from "vitest";
 import { isTrueTime, tick, type TrueTime, trueAgeMs } from "../../../src/learning/true-time.ts";
 import { type Moment, moment, passedMs } from "../../../src/base/boot.ts";
@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const T0 = Date.UTC(2026, 5, 1);
 
-/** A machine: true time passes, its clock may be ahead, it may be started again. */
+/** A simulated machine: true time passes, its clock may be wrong, and it may be restarted. */
 class Machine {
   #trueMs = T0;
   #bootedMs = T0 - DAY_MS;
@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** `row`: the newest that is there. */
+  /** Notes the time. `row`: the newest existing row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }
@@ -44,7 +44,7 @@ class Machine {
   }
 }
 
-test("an hour is an hour, and a spooled memory has the age it came with", () => {
+test("an hour ages a memory by an hour, and a spooled memory keeps the age it came with", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;
@@ -55,7 +55,7 @@ test("an hour is an hour, and a spooled memory has the age it came with", () => 
 });
 
 test.each([100 * DAY_MS, -56 * 365 * DAY_MS])(
-  "a clock that is wrong by %d ms ages nothing, before and after",
+  "a clock that is wrong by %d ms does not age memories, neither while it is wrong nor after",
   (wrongMs) => {
     const machine = new Machine();
     machine.tick(0);
@@ -72,7 +72,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])(
     machine.tick(2);
     expect(machine.age(2, during)).toBe(HOUR_MS);
     machine.aheadMs = 0;
-    // Filed before anybody has noticed.
+    // Filed before the clock's change is noticed.
     const after = machine.wallMs;
     machine.pass(30_000);
     machine.tick(3);
@@ -88,7 +88,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])(
   },
 );
 
-test("machine starts with a wrong clock age a memory by no more than the time that the machine ran", () => {
+test("restarts with a wrong clock age a memory by no more than the machine's running time", () => {
   const machine = new Machine();
   machine.tick(0);
   machine.pass(HOUR_MS);
@@ -102,11 +102,11 @@ test("machine starts with a wrong clock age a memory by no more than the time th
     machine.off(60_000);
   }
   machine.tick(1);
-  // The day before counts for the first start, up to six hours.
+  // The first start may count up to six hours of the time before it.
   expect(machine.age(1, madeMs)).toBeLessThanOrEqual(6 * HOUR_MS + 2 * 20 * 60_000);
 });
 
-test("a laptop that is off at night ages its memories, and those of after a long pause at once as any", () => {
+test("a laptop that is off at night ages its memories, and after a long pause new ones age normally", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;
@@ -116,7 +116,7 @@ test("a laptop that is off at night ages its memories, and those of after a long
     machine.off(16 * HOUR_MS);
     machine.tick(1);
   }
-  // Six of the sixteen hours count.
+  // Six of the sixteen hours that it was off count.
   expect(machine.age(1, madeMs)).toBe(28 * HOUR_MS);
   machine.off(60 * DAY_MS);
   machine.tick(1);
@@ -126,7 +126,7 @@ test("a laptop that is off at night ages its memories, and those of after a long
   expect(machine.age(2, later)).toBe(25 * HOUR_MS);
 });
 
-test("jumps without end are folded, and never make a memory older", () => {
+test("the list of clock jumps is limited, and jumps never make a memory too old", () => {
   const machine = new Machine();
   machine.tick(0);
   const madeMs = machine.wallMs;
@@ -140,7 +140,7 @@ test("jumps without end are folded, and never make a memory older", () => {
   expect(isTrueTime(JSON.parse(JSON.stringify(machine.time)))).toBe(true);
 });
 
-test("another machine's uptime is not taken for time that has passed", () => {
+test("another machine's uptime does not count as passed time", () => {
   const there = { wallMs: T0, uptimeMs: HOUR_MS, bootId: "there" };
   expect(passedMs(there, { wallMs: T0 + 60_000, uptimeMs: 300 * DAY_MS, bootId: "here" }, 6 * HOUR_MS)).toBe(60_000);
   const unknown = { ...there, bootId: "unknown" };
@@ -155,4 +155,4 @@ test.each([
   {},
   { shifts: [] },
   { shifts: [{}], bootId: "", trueMs: 1, lastRow: 1, wallMs: 1, uptimeMs: 1 },
-])("%j is no noted time", (value) => expect(isTrueTime(value)).toBe(false));
+])("%j is not accepted as a noted time", (value) => expect(isTrueTime(value)).toBe(false));

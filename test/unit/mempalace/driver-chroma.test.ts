@@ -1,6 +1,6 @@
 /**
- * The Chroma driver against servers that misbehave: silent, late, damaged, somebody else's, or the Cloud with its quotas.
- * What it does with a real one is in test/contract/palace-driver.test.ts.
+ * The Chroma driver against servers that misbehave: silent, late, damaged, somebody else's, or the Cloud with its
+ * quotas. test/contract/palace-driver.test.ts tests it with a real server.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,13 +29,13 @@ function record(id: string, metadata: Metadata = { wing: "w" }, text = `text of 
   return { id, text, metadata, vector: new Float32Array([1, 0]) };
 }
 
-test("a port where nobody listens is unavailable", async () => {
+test("a port without a server is unavailable", async () => {
   const driver = chromaDriver("http://127.0.0.1:1");
   await expect(driver.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", retryable: true });
   await expect(driver.count()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("something else that answers there is unavailable, not taken for a palace", async () => {
+test("another kind of server is unavailable, and not taken for a palace", async () => {
   await using other = await serve((_, response) => response.writeHead(200).end("<html>hello</html>"));
   await expect(chromaDriver(other.url).open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   await using odd = await serve((_, response) => response.writeHead(200).end('{"id":"1","max_batch_size":9}'));
@@ -45,7 +45,7 @@ test("something else that answers there is unavailable, not taken for a palace",
     await expect(call()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("a server that never answers is given up on, and closing the driver ends the wait", async () => {
+test("a server that never answers times out, and closing the driver ends the wait", async () => {
   await using silent = await serve(() => {});
   await expect(chromaDriver(silent.url, { readMs: 200 }).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -58,7 +58,7 @@ test("a server that never answers is given up on, and closing the driver ends th
   await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("a write that was cut off lands before the next one is sent", async () => {
+test("an interrupted write arrives before the next one is sent", async () => {
   const landed: string[] = [];
   await using slow = await serve((request, response) => {
     const answer = (body: unknown): void =>
@@ -79,7 +79,7 @@ test("a write that was cut off lands before the next one is sent", async () => {
   expect(landed).toEqual(["on its way", "cut off", "newest"]);
 });
 
-test("a refused token is unavailable and the hint names the variable", async () => {
+test("a refused token is unavailable, and the hint names the variable", async () => {
   await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
   await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -87,13 +87,13 @@ test("a refused token is unavailable and the hint names the variable", async () 
   });
 });
 
-test("a server whose index is torn is damaged, which no retry hides", async () => {
+test("a server with a torn index is damaged, and retrying does not hide it", async () => {
   const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
   await using torn = await serve((_, response) => response.writeHead(500).end(body));
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });
 });
 
-test("the token goes along and no URL may carry one, or a path", async () => {
+test("the token is sent, and a URL with a password or a path is refused", async () => {
   const seen: unknown[] = [];
   await using server = await serve((request, response) => {
     seen.push(request.headers["x-chroma-token"]);
@@ -108,7 +108,7 @@ test("the token goes along and no URL may carry one, or a path", async () => {
   }
 });
 
-test("Cloud quotas are checked before anything is sent, elsewhere they are not", async () => {
+test("Cloud quotas are checked before the first request, and only for the Cloud", async () => {
   const cloud = chromaDriver("https://api.trychroma.com");
   expect(cloud.recordsMax).toBe(CLOUD_LIMITS.recordsMax);
   const overQuota: PalaceRecord[] = [
@@ -125,7 +125,7 @@ test("Cloud quotas are checked before anything is sent, elsewhere they are not",
   }
 });
 
-test("a list is cut into requests by count and by size, and a record too large for one goes alone", () => {
+test("a list is split into requests by count and by size, and a record too large for one is sent alone", () => {
   const large = record("large", {}, "x".repeat(9 * 1024 * 1024));
   const half = record("half", {}, "x".repeat(5 * 1024 * 1024));
   const sizes = sliceRequests([record("a"), large, record("b"), half, half, record("c"), record("d")], 2);

@@ -1,4 +1,4 @@
-/** The adoption of what others wrote reads the palace while nothing of ours is on its way there. */
+/** While changes of others are adopted, the outbox sends nothing to the palace. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { PalaceRecord } from "../../../src/memory/port/public-palace.ts";
@@ -10,7 +10,7 @@ const record = (id: string): PalaceRecord => ({
   ...{ id, text: `text of ${id}`, metadata: { wing: "w", room: "r" }, vector: new Float32Array([1, 0]) },
 });
 
-test("whoever holds it gets it with nothing under way, and nothing is sent until he lets go", async () => {
+test("hold waits for the batch under way, and after it the outbox sends nothing until release", async () => {
   const [source, inner] = [new MemoryOutboxSource(), new MemoryDriver()];
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await inner.open();
@@ -27,7 +27,7 @@ test("whoever holds it gets it with nothing under way, and nothing is sent until
   const holding = outbox.hold();
   gate.resolve();
   const release = await holding;
-  // The batch under way has arrived and is struck off; what comes now waits.
+  // The batch under way has arrived and is off the list; later changes wait.
   expect([inner.read("a") !== undefined, outbox.status().lag]).toEqual([true, 0]);
   source.write(record("b"));
   outbox.wake();

@@ -1,4 +1,4 @@
-/** The pump from ledger to palace, over the memory driver and a memory twin of the ledger's list. */
+/** The outbox's pump from ledger to palace, on an in-memory driver and an in-memory copy of the ledger's list. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../../src/memory/port/public-palace.ts";
@@ -35,7 +35,7 @@ async function reaches(outbox: Outbox, state: string): Promise<void> {
   await vi.waitFor(() => expect(outbox.status().state).toBe(state), { timeout: 10_000, interval: 1 });
 }
 
-/** Fails while `when` says so. */
+/** Returns a driver that fails while `when` returns true. */
 function flaky(
   inner: PalaceDriver,
   when: (call: Call) => boolean,
@@ -45,7 +45,7 @@ function flaky(
   return new FlakyDriver(inner, (call) => (when(call) ? { how, error } : undefined));
 }
 
-test("what was listed before the start and what is committed later both arrive, and the list is empty", async () => {
+test("changes from before the start and later commits arrive, and the list is then empty", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -61,7 +61,7 @@ test("what was listed before the start and what is committed later both arrive, 
   expect(outbox.status()).toEqual({ kind: "memory", state: "synced", lag: 0, lagMs: 0, detail: "" });
 });
 
-test("a commit arrives without a wake-up, by the timer", async () => {
+test("a commit arrives by the timer, without a wake-up", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
@@ -69,7 +69,7 @@ test("a commit arrives without a wake-up, by the timer", async () => {
   await vi.waitFor(() => expect(driver.read("a")).toBeDefined());
 });
 
-test("a wake-up ends the wait of a quiet time", async () => {
+test("a wake-up ends the wait between two looks", async () => {
   const [source, driver, clock] = [new MemoryOutboxSource(), new MemoryDriver(), new QuickClock()];
   const quick = clock.sleep.bind(clock);
   clock.sleep = (ms, signal) =>
@@ -83,7 +83,7 @@ test("a wake-up ends the wait of a quiet time", async () => {
   expect(driver.read("a")).toBeDefined();
 });
 
-test("writes and removals go in their order, in batches of one kind that never exceed the driver's maximum", async () => {
+test("writes and removals are sent in order, in batches of one kind within the driver's maximum", async () => {
   const source = new MemoryOutboxSource();
   const driver = flaky(new MemoryDriver({ recordsMax: 3 }), () => false);
   for (const id of ["a", "b", "c", "d"]) source.write(record(id));
@@ -92,7 +92,8 @@ test("writes and removals go in their order, in batches of one kind that never e
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // Retargeting listed the drawers again, after the removals. Time flies here, and a quiet palace is opened now and then.
+  // Retargeting listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened now
+  // and then.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([
     { op: "remove", ids: ["x", "y"] },
@@ -114,7 +115,7 @@ test("another target gets every drawer again", async () => {
   expect([await first.open(), await first.count(), await second.count()]).toEqual([undefined, 3, 3]);
 });
 
-test("a palace that turns out to be another one when it is opened again is filled again", async () => {
+test("a palace that is another one when it is reopened gets every drawer again", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [life, gone] = [1, false];
@@ -133,18 +134,18 @@ test("a palace that turns out to be another one when it is opened again is fille
   expect((await inner.ids(0, 9)).sort()).toEqual(["a", "b"]);
 });
 
-test("an unreachable palace is tried again ever more rarely, up to half a minute, and the reason is in the status", async () => {
+test("an unreachable palace is tried again at growing intervals, up to half a minute, and the status has the reason", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   let down = true;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
   source.write(record("a"));
   await using outbox = start(source, driver, { clock });
-  // Older than the failure, so no news.
+  // This wake-up came before the failure, so it does not shorten the wait.
   outbox.wake();
   await vi.waitFor(() => expect(driver.calls.length).toBeGreaterThan(8));
   expect(outbox.status()).toMatchObject({ state: "unreachable", detail: "nobody there", lag: 1 });
-  // Each wait is the second that nothing shortens and the rest.
+  // Each wait has two parts: a second that a wake-up cannot shorten, and the rest.
   const waits = clock.sleeps.slice(0, 16).filter((_, i) => i % 2 === 1);
   expect(clock.sleeps.filter((_, i) => i % 2 === 0).slice(0, 7)).toEqual(Array(7).fill(1_000));
   expect(waits.slice(0, 6)).toEqual([500, 2_000, 5_000, 11_000, 21_500, 21_500]);
@@ -152,7 +153,7 @@ test("an unreachable palace is tried again ever more rarely, up to half a minute
   await reaches(outbox, "synced");
 });
 
-test("a wake-up shortens the wait after a failure, but never below a second", async () => {
+test("a wake-up shortens the wait after a failure, but not below a second", async () => {
   const source = new MemoryOutboxSource();
   const clock = new QuickClock();
   const driver = flaky(new MemoryDriver(), () => true);
@@ -169,7 +170,7 @@ test("a wake-up shortens the wait after a failure, but never below a second", as
   expect(clock.sleeps.filter((ms) => ms === 1_000).length).toBeGreaterThanOrEqual(5);
 });
 
-test("a quiet palace that dies is noticed", async () => {
+test("an idle palace that becomes unreachable is noticed", async () => {
   const source = new MemoryOutboxSource();
   let down = false;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
@@ -181,7 +182,7 @@ test("a quiet palace that dies is noticed", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a record the palace refuses holds up nobody, stays listed and is named", async () => {
+test("a record that the palace refuses blocks no other, stays listed and is named", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver({ recordsMax: 8 });
   const driver = flaky(inner, ({ ids }) => ids.includes("bad"), REFUSED);
@@ -197,7 +198,7 @@ test("a record the palace refuses holds up nobody, stays listed and is named", a
   await vi.waitFor(() => expect(inner.read("good")).toBeDefined());
 });
 
-test("a refused record is tried again when it changes, and the status is clean afterwards", async () => {
+test("a refused record is tried again when it changes, and then the status has no error", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let bad = true;
@@ -212,14 +213,14 @@ test("a refused record is tried again when it changes, and the status is clean a
   expect(inner.read("bad")?.text).toBe("shorter");
 });
 
-test("what one palace refuses is offered to the next", async () => {
+test("a record that one palace refuses is offered to the next", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let [target, down] = ["strict", false];
   const driver = flaky(inner, ({ op }) => target === "strict" && op === "upsert", REFUSED);
   vi.spyOn(driver, "open").mockImplementation(() => (down ? Promise.reject(UNAVAILABLE) : inner.open()));
   Object.defineProperty(driver, "target", { get: () => target });
-  // The list stays as it is, so that only the pump's own memory of the refusal is at stake.
+  // The list stays the same, so that only the pump's memory of the refusal matters.
   vi.spyOn(source, "retarget").mockResolvedValue();
   source.write(record("a"));
   await using outbox = start(source, driver);
@@ -242,7 +243,7 @@ test("a palace that refuses everything is not asked for ever", async () => {
   expect(outbox.status()).toMatchObject({ lag: 1_000, detail: "the palace refuses every record: d0: too large" });
 });
 
-test("drawers without a vector are waited for, not sent", async () => {
+test("drawers without a vector are not sent until they have one", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   source.writeWithoutVector("a");
   await using outbox = start(source, driver);
@@ -253,7 +254,7 @@ test("drawers without a vector are waited for, not sent", async () => {
   await reaches(outbox, "synced");
 });
 
-test("a drawer that changes while its older state is on the way is sent again", async () => {
+test("a drawer that changes while its older state is being sent is sent again", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let changed = false;
@@ -270,7 +271,7 @@ test("a drawer that changes while its older state is on the way is sent again", 
   expect(inner.read("a")?.text).toBe("newer");
 });
 
-test("no more than one batch is read from the list at a time", async () => {
+test("only one batch is read from the list at a time", async () => {
   const source = new MemoryOutboxSource();
   for (let i = 0; i < 500; i += 1) source.write(record(`d${i}`));
   const peek = vi.spyOn(source, "peek");
@@ -280,7 +281,7 @@ test("no more than one batch is read from the list at a time", async () => {
   expect(Math.max(...peek.mock.calls.map(([limit]) => limit))).toBe(20);
 });
 
-test("stopping abandons a batch that hangs, closes the driver and strikes nothing off", async () => {
+test("stopping abandons a batch that hangs, closes the driver and keeps the list", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   const hangs = Promise.withResolvers<undefined>();
@@ -313,7 +314,7 @@ test("stopping finishes the batch under way and starts no other", async () => {
   await outbox.stop();
 });
 
-test("every change of state is told once", async () => {
+test("every change of state is reported once", async () => {
   const [source, seen] = [new MemoryOutboxSource(), [] as string[]];
   let down = true;
   const driver = flaky(new MemoryDriver(), ({ op }) => down && op === "open");
@@ -345,7 +346,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       if (random() < 0.5) outbox.wake();
       if (random() < 0.4) await new Promise((resolve) => setImmediate(resolve));
       if (random() < 0.05) {
-        // As after a kill: nothing of the old pump is waited for, and the new one starts on what the list says.
+        // Simulates a kill: the old pump is not waited for, and the new one starts with the list as it is.
         const old = outbox.stop(0);
         outbox = start(source, driver);
         await old;
@@ -361,7 +362,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("a palace that another writer holds is neither opened nor written, and caught up when he is gone", async () => {
+test("a palace that another writer has locked is neither opened nor written, and catches up afterwards", async () => {
   const [source, driver] = [new MemoryOutboxSource(), flaky(new MemoryDriver(), () => false)];
   source.write(record("a"));
   let holder: PalaceError | undefined = new PalaceError("PALACE_LOCKED", "held by PID 7 (mempalace mine)", "");
@@ -378,7 +379,7 @@ test("a palace that another writer holds is neither opened nor written, and caug
   expect(driver.calls.flatMap(({ ids }) => ids).sort()).toEqual(["a", "b"]);
 });
 
-test("a writer who comes while it sends is left alone from the next batch on", async () => {
+test("when another writer locks the palace during a batch, no further batch is sent", async () => {
   const source = new MemoryOutboxSource();
   for (let index = 0; index < 30; index++) source.write(record(`n${index}`));
   let holder: PalaceError | undefined;

@@ -1,4 +1,4 @@
-/** Exporting and verifying a palace without Chroma: what verification finds, what is left when it ends early. */
+/** Exporting and verifying a palace without Chroma: what verification finds, and what remains if it ends early. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function ledgerOf(texts: readonly string[], model: string, withVector = texts.le
   };
 }
 
-test("an export holds every drawer and says which model its vectors are of, where that is MemPalace's own", async () => {
+test("an export has every drawer, and names the model of its vectors if it is MemPalace's own", async () => {
   const input = ledgerOf(["one", "two \uD800 lone", "three"], "all-MiniLM-L6-v2");
   const report = await exportPalace(input, new Steps());
   expect(report).toMatchObject({ drawers: 3, leftOut: 0, writer: "files" });
@@ -60,7 +60,7 @@ test("an export holds every drawer and says which model its vectors are of, wher
   expect(existsSync(join(other.dir, "mempalace_embedder.json"))).toBe(false);
 });
 
-test("an export that is refused or cancelled leaves nothing, and --partial leaves out what has no vector", async () => {
+test("a refused or cancelled export leaves no files, and --partial leaves out drawers without a vector", async () => {
   const input = ledgerOf(["one", "two"], "m", 1);
   await expect(exportPalace(input, new Steps())).rejects.toMatchObject({
     message: expect.stringMatching(/^1 of 2 drawers have no vector/) as string,
@@ -72,12 +72,12 @@ test("an export that is refused or cancelled leaves nothing, and --partial leave
   });
   expect(readdirSync(join(folder, "out"))).toEqual([]);
   expect(await exportPalace({ ...input, partial: true }, new Steps())).toMatchObject({ drawers: 1, leftOut: 1 });
-  // What came after it was asked for need not be in it.
+  // Drawers filed after the export was requested are left out.
   const sooner = { ...input, dir: join(folder, "out/sooner"), lastRow: 1 };
   expect(await exportPalace(sooner, new Steps())).toMatchObject({ drawers: 1, leftOut: 0, later: 1 });
 });
 
-test("an export of drawers without any vector says so, partial or not; one of an empty memory is an empty palace", async () => {
+test("an export without any vector fails, also with --partial; an export of an empty memory is an empty palace", async () => {
   const input = ledgerOf(["one", "two"], "m", 0);
   for (const partial of [false, true])
     await expect(exportPalace({ ...input, partial }, new Steps())).rejects.toMatchObject({
@@ -96,9 +96,9 @@ test("an export of drawers without any vector says so, partial or not; one of an
   }
 });
 
-test("where no Chroma runs an export writes the same files without and says why; a Chroma that was named is not passed over", async () => {
+test("without a runnable Chroma an export writes the same files and says why; a Chroma that was named must run", async () => {
   const input = ledgerOf(["one", "two"], "m");
-  // As where the C library is too old for it: the npm package's binding does not load.
+  // Simulates a C library that is too old: the npm package's binding does not load.
   const { NODE_OPTIONS: options, PATH: path } = process.env;
   Object.assign(process.env, { NODE_OPTIONS: "--no-addons", PATH: folder });
   try {
@@ -123,7 +123,7 @@ const records: PalaceRecord[] = [0, 1, 2].map((n) => ({
   ...{ id: `d${n}`, text: `text ${n}`, metadata: { wing: "w", n, deep: n + 0.5, live: true }, vector: unit(n) },
 }));
 
-/** Verifies what was written after `damage` was done to it. */
+/** Writes the records, applies `damage` and verifies the result. */
 async function verified(damage: (database: Database.Database) => void, expected = records): Promise<void> {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
@@ -138,11 +138,11 @@ async function verified(damage: (database: Database.Database) => void, expected 
   await verifyCollection(folder, DRAWERS, want, () => Promise.resolve());
 }
 
-test("what was written as it should be passes, in whatever order", async () => {
+test("an undamaged palace passes in any order of its records", async () => {
   await expect(verified(() => {})).resolves.toBeUndefined();
 });
 
-test("a fraction that Chroma's server has read as the next double is what was written", async () => {
+test("a fraction that Chroma's server stored as the next double counts as equal", async () => {
   const change = (by: number) => (database: Database.Database) =>
     database.prepare("UPDATE embedding_metadata SET float_value = float_value * ? WHERE key = 'deep'").run(1 + by);
   await expect(verified(change(Number.EPSILON))).resolves.toBeUndefined();
@@ -160,14 +160,14 @@ test.each([
   ],
   ["a queue", "DELETE FROM embeddings_queue WHERE id = 'd2'", "no vector"],
   ["an id", "UPDATE embeddings SET embedding_id = 'd9' WHERE embedding_id = 'd2'", "was not asked for"],
-])("%s that is not as it should be is found", async (_what, sql, why) => {
+])("%s that was damaged is found", async (_what, sql, why) => {
   await expect(verified((database) => void database.exec(sql))).rejects.toMatchObject({
     code: "STORE_CORRUPT",
     message: expect.stringContaining(why) as string,
   });
 });
 
-test("tidying up takes away nothing where nothing was begun, and no folder of a palace that cannot be read", () => {
+test("tidying up removes only a started export, and never a folder of a palace that cannot be read", () => {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
   writer.close();

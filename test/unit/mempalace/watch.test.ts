@@ -1,4 +1,7 @@
-/** Foreign rows found in a palace file of Chroma's own form, against a real ledger; the driver writes as Chroma's server does. */
+/**
+ * Finds foreign rows in a palace file of Chroma's own form, compared with a real ledger; the driver writes as Chroma's
+ * server does.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +39,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Files drawers in the ledger, as if they had been sent; `send` puts them into the palace, too. */
+/** Files drawers in the ledger as if they had been sent. With `send` it also puts them into the palace. */
 function file(texts: readonly string[], send = true): string[] {
   const rows = insertDrawers(
     ledger,
@@ -57,12 +60,12 @@ function compare(sinceSeq = 0): Comparison | undefined {
 }
 
 describe("comparing palace and ledger", () => {
-  it("finds nothing where both hold the same, over many pages", () => {
+  it("finds no difference if both have the same, over many pages", () => {
     file(Array.from({ length: 450 }, (_, n) => `text ${n}`));
     expect(compare()).toMatchObject({ collections: [], recent: 0, changed: 0, missing: [], unindexed: 0 });
   });
 
-  it("counts the rows of others once each, whatever their ids, and how many are recent", () => {
+  it("counts each foreign row once, whatever its id, and counts recent ones separately", () => {
     file(["ours"]);
     const ids = Array.from({ length: 450 }, (_, n) => `drawer_of_others_${String(999 - n)}`);
     palace.upsert(ids.slice(0, 400).map((id) => recordOf(id, "theirs")));
@@ -80,14 +83,14 @@ describe("comparing palace and ledger", () => {
     });
   });
 
-  it("tells a drawer of ours that reads otherwise there from one whose change is still on its way", () => {
+  it("tells a changed drawer of ours from one whose change is not sent yet", () => {
     const [changed = "", onItsWay = ""] = file(["one", "two"]);
     palace.upsert([recordOf(changed, "other words"), recordOf(onItsWay, "older words")]);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(onItsWay);
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
   });
 
-  it("takes a row without wing and room for what the ledger calls it", () => {
+  it("accepts a row without wing and room if the ledger has it under the default place", () => {
     const { wing, room } = place({});
     const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
     ledger.exec("DELETE FROM outbox");
@@ -96,7 +99,7 @@ describe("comparing palace and ledger", () => {
     expect(compare()).toMatchObject({ changed: 0, missing: [], collections: [] });
   });
 
-  it("finds drawers of ours that are gone, and takes no removal on its way for a row of others", () => {
+  it("finds missing drawers of ours, and does not take an unsent removal for a foreign row", () => {
     const [gone = "", kept = "", removed = ""] = file(["one", "two", "three"]);
     palace.remove([gone]);
     ledger.prepare("DELETE FROM drawer WHERE id = ?").run(removed);
@@ -104,14 +107,14 @@ describe("comparing palace and ledger", () => {
     expect(kept).not.toBe("");
   });
 
-  it("misses nothing of a drawer that was never sent, or has no vector yet", () => {
+  it("does not report a drawer as missing that was never sent, or has no vector yet", () => {
     const [unsent = ""] = file(["one"], false);
     ledger.prepare("INSERT INTO outbox (id, at_ms) VALUES (?, 1)").run(unsent);
     insertDrawers(ledger, [{ text: "without a vector" }]);
     expect(compare()).toMatchObject({ missing: [] });
   });
 
-  it("notices an index on disk that holds fewer vectors than its mark says", () => {
+  it("notices an index on disk with fewer vectors than its mark says", () => {
     file(["one", "two", "three"]);
     palace.flushIndex(3);
     expect(compare()).toMatchObject({ unindexed: 0 });
@@ -123,7 +126,7 @@ describe("comparing palace and ledger", () => {
 });
 
 describe("reading a palace", () => {
-  it("makes no file in it, not where it is in WAL mode either", () => {
+  it("makes no file in its folder, even if it is in WAL mode", () => {
     file(["one"]);
     palace.close();
     const before = readdirSync(palaceDir).sort();
@@ -136,7 +139,7 @@ describe("reading a palace", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("knows the collections it may hold; what cannot be told counts as held", () => {
+  it("tells which collection it has, and says yes if it cannot tell", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);
@@ -147,7 +150,7 @@ describe("reading a palace", () => {
 });
 
 describe("the watch", () => {
-  /** Chroma as the driver sees it, over the file. */
+  /** Chroma as the driver sees it, on top of the file. */
   class FileDriver extends MemoryDriver {
     override readonly collectionId = palace.collectionId as never;
     override async upsert(records: readonly PalaceRecord[]): Promise<void> {
@@ -161,7 +164,7 @@ describe("the watch", () => {
   }
 
   let nowMs = 0;
-  /** The pause between two comparisons is over. */
+  /** Looks again after the pause between two comparisons. */
   const lookLater = async (): Promise<void> => {
     nowMs += 600_000;
     await watch.look();
@@ -195,7 +198,7 @@ describe("the watch", () => {
     for (const one of watches.splice(0)) await one.stop();
   });
 
-  it("compares once at the start and not again while only the driver writes", async () => {
+  it("compares once at the start, and not again while only the driver writes", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -207,7 +210,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared]).toEqual(["clear", 1]);
   });
 
-  it("names what others write while it runs, once in the log, and has drawers of ours sent again", async () => {
+  it("reports what others write, once in the log, and sends our missing drawers again", async () => {
     const [, gone = ""] = file(["one", "two"]);
     begin();
     await watch.look();
@@ -225,7 +228,7 @@ describe("the watch", () => {
     expect(lines.filter((line) => line.includes("others wrote the public palace"))).toHaveLength(1);
   });
 
-  it("finds what others write also where it is numbered some time before it can be read", async () => {
+  it("finds a foreign write that becomes readable only some time after it got its number", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -235,14 +238,14 @@ describe("the watch", () => {
     appear();
     await lookLater();
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
-    // Not for ever: nobody has written since.
+    // It stops when nobody has written for a while.
     for (let looks = 0; looks < 5; looks++) await lookLater();
     const before = compared;
     await lookLater();
     expect(compared).toBe(before);
   });
 
-  it("leaves to the next broker what may still be on its way when it ends", async () => {
+  it("leaves a foreign write that is not readable yet to the next broker", async () => {
     file(["one"]);
     begin();
     await watch.look();
@@ -255,7 +258,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ state: "found", rows: 1 });
   });
 
-  it("trusts what the broker before it saw while nobody has written since, and looks when somebody has", async () => {
+  it("uses the former broker's findings if there was no write since, and compares again if there was", async () => {
     file(["one"]);
     palace.upsert([recordOf("theirs", "words")]);
     begin();
@@ -273,7 +276,7 @@ describe("the watch", () => {
     expect(watch.status()).toMatchObject({ rows: 2 });
   });
 
-  it("sends everything again to an index that lost vectors, at the start, and gives up what that does not help", async () => {
+  it("sends everything again to an index that lost vectors, but only once", async () => {
     file(["one", "two"]);
     palace.flushIndex(1);
     begin();
@@ -287,7 +290,7 @@ describe("the watch", () => {
     expect(resent).toEqual(["all"]);
   });
 
-  it("says why palace and ledger cannot be compared, and what to do, and goes on by itself when they can", async () => {
+  it("reports why palace and ledger cannot be compared, with a hint, and recovers by itself", async () => {
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     database.exec("ALTER TABLE embeddings RENAME COLUMN created_at TO made_at");
     begin({ run: () => Promise.resolve(0), stop: () => Promise.resolve() });
@@ -298,7 +301,7 @@ describe("the watch", () => {
     });
     expect(watch.isSettled()).toBe(false);
     await lookLater();
-    // Said once, however often it is tried.
+    // Logged once, however often it is tried.
     expect(lines.filter((line) => line.includes("could not be compared"))).toHaveLength(1);
     database.exec("ALTER TABLE embeddings RENAME COLUMN made_at TO created_at");
     database.close();
@@ -307,7 +310,7 @@ describe("the watch", () => {
     expect(watch.isSettled()).toBe(true);
   });
 
-  it("ends a comparison that is under way when it is stopped", async () => {
+  it("stopping ends a running comparison", async () => {
     file(Array.from({ length: 2_000 }, (_, n) => `text ${n}`));
     begin();
     const looking = watch.look();
@@ -316,7 +319,7 @@ describe("the watch", () => {
     expect([watch.status().state, compared, lines]).toEqual(["looking", 0, []]);
   }, 60_000);
 
-  it("says so where there is no palace, or not the driver's", async () => {
+  it("is off without a palace, and with another palace than the driver's", async () => {
     palace.close();
     rmSync(join(palaceDir, "chroma.sqlite3"));
     begin();

@@ -1,4 +1,4 @@
-/** The count of adopted rows: those that were new, changed or removed, and no row that the ledger has already. */
+/** The number of adopted rows counts new, changed and removed rows, but no row that the ledger already has. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ afterEach(() => {
 const write = (id: string, text: string): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r" }, vector: new Float32Array(8).fill(0.3) }]);
 
-/** Adopts what others wrote after `sinceSeq`; returns the count, the last progress, and where the palace is now. */
+/** Adopts rows written after `sinceSeq`. Returns the count, the last progress and the palace's new head. */
 async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionProgress | undefined; head: number }> {
   const database = openChroma(palaceDir, 1_000);
   const collection = database && readCollections(database)[0];
@@ -52,7 +52,7 @@ async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionP
   return { taken, last, head };
 }
 
-it("counts new, changed and removed rows once each, and a row that is known already not at all", async () => {
+it("counts each new, changed or removed row once, and no row that is already known", async () => {
   for (const id of ["a", "b", "c"]) write(id, `text of ${id}`);
   const first = await adopt(0);
   expect(first).toMatchObject({ taken: 3, last: { read: 3, taken: 3 } });

@@ -1,4 +1,4 @@
-/** Whose model made a palace's vectors, by a sample of its rows. */
+/** Finds which model made a palace's vectors, from a sample of its rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(palaceDir, { recursive: true }));
 
-/** A direction a text. */
+/** Returns a different direction for each text. */
 function vectorOf(text: string, width: number): Float32Array {
   const vector = Float32Array.from({ length: width }, (_, at) => Math.sin((at + 1) * (text.length + Number(text))));
   const length = Math.hypot(...vector);
@@ -26,7 +26,7 @@ const embedder = (width: number, embed?: Embedder["embed"]): Embedder => ({
   close: () => Promise.resolve(),
 });
 
-/** `odd` of them have a vector of another text. */
+/** Returns samples of which `odd` have the vector of another text. */
 function samples(count: number, odd: number, width = 384): Sample[] {
   return Array.from({ length: count }, (_, at) => {
     const text = String(at + 1);
@@ -37,26 +37,26 @@ function samples(count: number, odd: number, width = 384): Sample[] {
 const find = (rows: readonly Sample[], ours: Embedder | undefined) =>
   modelOf(rows, { palaceDir, recorded: undefined, embedder: ours });
 
-it("a few odd vectors decide nothing, the majority does", async () => {
+it("a few wrong vectors do not matter, the majority decides", async () => {
   expect(await find(samples(24, 1), embedder(384))).toEqual({ model: "ours", width: 384, why: "" });
   expect(await find(samples(24, 11), embedder(384))).toMatchObject({ model: "ours" });
   expect(await find(samples(24, 12), embedder(384))).toMatchObject({ model: undefined });
   expect((await find(samples(24, 24), embedder(384))).why).toMatch(/of another model/);
 });
 
-it("vectors of another width are named as that", async () => {
+it("vectors of another width are reported with both widths", async () => {
   const found = await find(samples(24, 0, 768), embedder(384));
   expect(found).toMatchObject({ model: undefined, width: undefined });
   expect(found.why).toMatch(/768 numbers, our model's 384/);
   expect((await find(samples(24, 0, 768), undefined)).why).toMatch(/768 numbers/);
 });
 
-it("a model that fails is as none: the name in the palace has to do", async () => {
+it("a model that fails cannot identify the vectors", async () => {
   new ChromaPalace(palaceDir).close();
   const failing = embedder(384, () => Promise.reject(new Error("out of memory")));
   expect(await find(samples(3, 0), failing)).toMatchObject({ model: undefined });
 });
 
-it("an empty palace has no model, and nothing is said of it", async () => {
+it("an empty palace has no model and no message", async () => {
   expect(await find([], embedder(384))).toEqual({ model: undefined, width: undefined, why: "" });
 });

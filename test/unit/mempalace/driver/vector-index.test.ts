@@ -1,11 +1,14 @@
-/** Vectors searched where the palace is: what the palace cannot filter by, or has not heard of yet, is sorted out here. */
+/**
+ * Vector search through the palace's driver. Filters that the palace cannot apply, and changes that it does not have
+ * yet, are applied afterwards.
+ */
 import { expect, test } from "vitest";
 import type { Drawer } from "../../../../src/memory/port/drawer.ts";
 import { driverVectorIndex } from "../../../../src/mempalace/driver/vector-index.ts";
 import { MIXED_FILTERS, mixedDrawers, passes } from "../../../helpers/ledger-fixture.ts";
 import { MemoryDriver } from "../../../helpers/memory-driver.ts";
 
-test("nearest under a filter of place, source or time has what passes, nearest first", async () => {
+test("with a filter of place, source or time, nearest returns matching drawers, nearest first", async () => {
   const fixtures = mixedDrawers(Array.from({ length: 200 }, (_, at) => ({ text: `text ${at}` })));
   const angle = (at: number): Float32Array => Float32Array.from([Math.cos(at / 100), Math.sin(at / 100)]);
   const drawers = fixtures.map((fixture, at): Drawer => {
@@ -16,7 +19,7 @@ test("nearest under a filter of place, source or time has what passes, nearest f
   const driver = new MemoryDriver({ recordsMax: 200 });
   await driver.open();
   await driver.upsert(drawers.map(({ id, text, metadata }, at) => ({ id, text, metadata, vector: angle(at) })));
-  // Gone from the ledger, not yet from the palace.
+  // Deleted from the ledger, but still in the palace.
   const known = drawers.filter(({ row }) => row !== 200);
   const reader = { findDrawer: (id: string) => known.find((drawer) => drawer.id === id), vectorsByRow: () => [] };
   const { nearest } = driverVectorIndex({ driver, reader });

@@ -1,4 +1,6 @@
-/** The readers of foreign bytes on bytes made by hand; the real ones are read in test/process/mempalace/adopt-python.test.ts. */
+/**
+ * The readers of Chroma's files, on bytes made by hand; test/process/mempalace/adopt-python.test.ts reads real ones.
+ */
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,8 +27,8 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBeNull();
   });
 
-  it("of an older core, protocol 4 with memo, frame and the one class, is read", () => {
-    // pickle.dumps(PersistentData(…), 4), as Python 3.11 writes it, with a shorter state.
+  it("of an older core, protocol 4 with memo, frame and one class, is read", () => {
+    // The output of pickle.dumps(PersistentData(…), 4) in Python 3.11, with a shorter state.
     const module = "chromadb.segment.impl.vector.local_persistent_hnsw";
     const pickle = bytes(
       ...[[0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0], [0x8c, module.length], module, [0x94], [0x8c, 14]],
@@ -39,7 +41,7 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBe(384);
   });
 
-  it("that would call or import anything is refused", () => {
+  it("that would call or import code is refused", () => {
     for (const [program, why] of [
       [bytes("cos\nsystem\n(S'true'\ntR."), /names os system/],
       [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names os system/],
@@ -60,7 +62,7 @@ describe("a persisted index", () => {
   const vectors = Array.from({ length: 5 }, (_, n) => Float32Array.of(n, 1, 0.5));
   const entries = vectors.map((vector, n) => ({ id: `id${n}`, vector, deleted: n === 3 }));
 
-  it("gives the vector of each id and none of a deleted one", () => {
+  it("returns the vector of each id, except deleted ones", () => {
     writeSegment(folder, entries);
     const segment = openSegment(folder);
     if (segment.state !== "whole") throw new Error(JSON.stringify(segment));
@@ -71,7 +73,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that was never flushed is absent, and one that does not fit together is torn, with the reason", () => {
+  it("that was never flushed is absent, and an inconsistent one is torn, with the reason", () => {
     expect(openSegment(join(folder, "nowhere"))).toEqual({ state: "absent" });
     const torn = (): string => {
       const segment = openSegment(folder);
@@ -92,12 +94,12 @@ describe("a persisted index", () => {
     writeSegment(folder, entries);
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id9", 99]]));
     expect(torn()).toMatch(/no vector of id9/);
-    // The vector of id3 is there, but marked as deleted.
+    // The vector of id3 exists, but is marked as deleted.
     writeFileSync(join(folder, "index_metadata.pickle"), pickleOf([["id3", 4]]));
     expect(torn()).toMatch(/no vector of id3/);
   });
 
-  it("whose last file is of the flush before gives what that names, and is not taken for sound", () => {
+  it("with the id list of an earlier flush returns the listed vectors, and is marked as stale", () => {
     writeSegment(folder, entries);
     const sound = openSegment(folder) as WholeSegment;
     expect(sound.stale).toBeUndefined();
@@ -111,7 +113,7 @@ describe("a persisted index", () => {
     segment.close();
   });
 
-  it("that Chroma could not load, or would die of, is torn too", () => {
+  it("that Chroma could not load, or that would crash it, is torn too", () => {
     const torn = (name: string, change: (bytes: Buffer) => Buffer | undefined): string => {
       writeSegment(folder, entries);
       const changed = change(readFileSync(join(folder, name)));
@@ -135,7 +137,7 @@ describe("a persisted index", () => {
     expect(torn("link_lists.bin", patched(0, 1))).toMatch(/link_lists.bin is cut off/);
     expect(torn("header.bin", patched(56, 5))).toMatch(/contradicts itself/);
     expect(torn("header.bin", patched(52, 0xff, 0xff, 0xff, 0xff))).toMatch(/contradicts itself/);
-    // One link of the first slot: to the last element, and behind it.
+    // One link of the first slot: to the last element, and beyond it.
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 4))).toBe("whole");
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 5))).toMatch(/data_level0.bin has a link that leads nowhere/);
     expect(torn("data_level0.bin", patched(0, 33))).toMatch(/data_level0.bin has a link that leads nowhere/);
@@ -145,7 +147,7 @@ describe("a persisted index", () => {
 describe("a row of the queue", () => {
   const row = { seq: 1, operation: 2, id: "a", vector: null, encoding: null, metadata: null };
 
-  it("is merged into what is there as Chroma does it", () => {
+  it("is merged into the existing record as Chroma does it", () => {
     const at = (operation: number, metadata: unknown) => {
       const record = parseQueueRow({ ...row, operation, metadata: JSON.stringify(metadata) });
       if (record === undefined) throw new Error("not read");
@@ -166,14 +168,14 @@ describe("a row of the queue", () => {
     expect(applyRecord(before, at(3, {}))).toBeUndefined();
   });
 
-  it("that no Chroma wrote is left out", () => {
+  it("that Chroma did not write is ignored", () => {
     for (const odd of [{ operation: 9 }, { id: 7 }, { metadata: "{" }, { metadata: "[]" }, { vector: Buffer.alloc(5) }])
       expect(parseQueueRow({ ...row, encoding: "FLOAT32", ...odd })).toBeUndefined();
     expect(parseQueueRow({ ...row, vector: Buffer.alloc(8), encoding: "INT32" })).toBeUndefined();
   });
 });
 
-it("numbers of older files are read as what they are", () => {
+it("sequence numbers in older files' formats are decoded", () => {
   const poisoned = Buffer.concat([Buffer.from([0x11, 0x11]), Buffer.from("42")]);
   expect([seqOf(7), seqOf(Buffer.from([0, 0, 0, 0, 0, 0, 1, 2])), seqOf(poisoned), seqOf(null)]).toEqual([
     ...[7, 258, 42, undefined],

@@ -1,4 +1,4 @@
-/** Ledger and knowledge_graph.sqlite3 in step: what is sent, what is adopted, and who wins where both wrote. */
+/** Keeps the ledger and knowledge_graph.sqlite3 equal: what is sent, what is adopted, and who wins if both changed. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -22,8 +22,8 @@ const facts = (): string[] =>
 const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).facts.map(({ validTo }) => validTo);
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
-describe("what the ledger has new", () => {
-  it("is sent once, with upstream's columns, and struck off", () => {
+describe("a change in the ledger", () => {
+  it("is sent once with upstream's columns, and then removed from the list", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",
@@ -45,7 +45,7 @@ describe("what the ledger has new", () => {
     agree();
   });
 
-  it("is named from outside until it is sent", () => {
+  it("is reported as not sent until it is sent", () => {
     graph.write("kg_add", JOB);
     expect(graphDifferences(graph.paths)).toEqual([
       "entity alice: not sent yet",
@@ -57,12 +57,12 @@ describe("what the ledger has new", () => {
     expect(graphDifferences(graph.paths)).toHaveLength(3);
   });
 
-  it("is no file as long as there is nothing", () => {
+  it("makes no file while the graph is empty", () => {
     expect(graph.sync()).toMatchObject({ sent: 0 });
     expect(existsSync(graph.paths.graphFile)).toBe(false);
   });
 
-  it("is sent again when the strike-off was lost, and the file has it once", () => {
+  it("is sent again if the list was not updated, and the file has it once", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -72,7 +72,7 @@ describe("what the ledger has new", () => {
     agree();
   });
 
-  it("stays listed when it changes between sending and striking off", () => {
+  it("stays listed if it changes again while it is sent", () => {
     graph.write("kg_add", JOB);
     graph.side.look();
     graph.side.accept();
@@ -83,7 +83,7 @@ describe("what the ledger has new", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("is not sent over what somebody wrote since the last look", () => {
+  it("does not overwrite a row that somebody changed since the last look", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
@@ -95,13 +95,13 @@ describe("what the ledger has new", () => {
   });
 });
 
-describe("what others wrote", () => {
+describe("changes of others", () => {
   beforeEach(() => {
     graph.write("kg_add", JOB);
     graph.sync();
   });
 
-  it("is adopted, and the file is left as it is", () => {
+  it("are adopted, and the file is left as it is", () => {
     graph.foreign(FOREIGN_FACT);
     graph.foreign("UPDATE triples SET valid_to = '2030-01-01' WHERE id <> 'stray'");
     graph.foreign("UPDATE entities SET type = 'person', properties = '{\"a\":1}', name = 'ALICE' WHERE id = 'alice'");
@@ -113,7 +113,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("while we had something to send as well: both are kept", () => {
+  it("beside changes of ours: both are kept", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
@@ -121,7 +121,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("and we ended the same fact: it is ended, by us if by both", () => {
+  it("to a fact that we ended too: our end wins, their other columns are adopted", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.foreign("UPDATE triples SET valid_to = '2029-01-01', confidence = 0.5");
     graph.sync();
@@ -130,7 +130,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("who ended a fact that we had just sent is believed, though we had not struck it off", () => {
+  it("to a fact that we had just sent win, even if it was still on our list", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -141,7 +141,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("an older file that somebody put back opens no fact that we have ended, and is told", () => {
+  it("an older file that somebody restored does not reopen a fact that we ended", () => {
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
     graph.sync();
     graph.foreign("UPDATE triples SET valid_to = NULL");
@@ -161,7 +161,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a file that was put in the place of ours is adopted and completed", () => {
+  it("a file that replaced ours is adopted and completed", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -176,7 +176,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a fact about nobody is kept, and sent again like the others", () => {
+  it("a fact about unknown entities is kept, and sent again like the others", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
@@ -184,7 +184,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("rows that no MemPalace could have made are passed over", () => {
+  it("rows that MemPalace could not have made are skipped", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");
@@ -192,7 +192,7 @@ describe("what others wrote", () => {
     agree();
   });
 
-  it("a file that is no graph is left as it is and named", () => {
+  it("a file that is not a graph is left as it is and reported", () => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(graph.paths.graphFile + suffix, { force: true });
     writeFileSync(graph.paths.graphFile, "not a database, by any means, but long enough to look at ".repeat(20));
     graph.write("kg_add", { ...JOB, object: "Globex" });
@@ -208,7 +208,7 @@ describe("what others wrote", () => {
   });
 });
 
-it("rows of every kind of value come over as text, once", () => {
+it("values of every SQLite type are adopted as text, once", () => {
   graph.write("kg_add", JOB);
   graph.sync();
   graph.foreign(`INSERT INTO entities (id, name, type) VALUES (7, 7, x'c3a9');

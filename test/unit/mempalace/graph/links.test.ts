@@ -1,4 +1,4 @@
-/** Tunnels and hallways: the tools' rules, and ledger and JSON files in step. */
+/** Tunnels and hallways: the rules of the tools, and keeping the ledger and the JSON files equal. */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,14 +23,14 @@ afterEach(() => graph[Symbol.dispose]());
 const tunnels = (wing?: string): Json[] => listTunnels(graph.reader.graph, { wing }) as Json[];
 const file = (): Json[] => JSON.parse(readFileSync(graph.paths.tunnelsFile, "utf8")) as Json[];
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
-/** As another program writes it: a new file with another time. */
+/** Writes a file as another program does: a new file with another time. */
 const rewrite = (path: string, value: unknown): void => {
   rmSync(path, { force: true });
   writeFileSync(path, JSON.stringify(value, null, 2));
 };
 
 describe("create_tunnel", () => {
-  it("makes one tunnel of both directions, and keeps what has grown of it", () => {
+  it("makes one tunnel for both directions, and keeps the strength it has gained", () => {
     expect(graph.write("create_tunnel", { ...ENDS, label: "L", source_drawer_id: "d1" }, { atMs: AT })).toEqual({
       id: "4d938481a26b5a8b",
       source: { wing: "wing_a", room: "auth", drawer_id: "d1" },
@@ -51,7 +51,7 @@ describe("create_tunnel", () => {
     expect(tunnels()).toHaveLength(1);
   });
 
-  it("wants rooms that hold a drawer, in a palace that holds any", () => {
+  it("needs rooms with a drawer, unless the palace is empty", () => {
     graph.write("add_drawer", { wing: "wing_a", room: "auth", content: "text" });
     expect(graph.write("create_tunnel", BACK)).toEqual({
       error: "Source room 'users' does not exist in wing 'wing_b'",
@@ -66,7 +66,7 @@ describe("create_tunnel", () => {
     expect(graph.write("create_tunnel", ENDS)).toMatchObject({ id: "4d938481a26b5a8b" });
   });
 
-  it("repeated with its key is the same answer and no second change", () => {
+  it("with a repeated key gives the same answer without a second change", () => {
     const first = graph.write("create_tunnel", ENDS, { key: "k" });
     expect(graph.write("create_tunnel", ENDS, { key: "k" })).toEqual(first);
     expect(tunnels()[0]).not.toHaveProperty("updated_at");
@@ -112,7 +112,7 @@ it("tunnels are found by either spelling of a wing, and followed from both ends"
 });
 
 describe("tunnels.json", () => {
-  it("is as Python writes it: indented, in ASCII, floats as floats, for the user alone", () => {
+  it("is written as Python does: indented, in ASCII, floats as floats, readable only by the user", () => {
     graph.write("create_tunnel", { ...ENDS, label: "Zoë 😀" }, { atMs: AT });
     expect(graph.sync()).toMatchObject({ sent: 1 });
     const text = readFileSync(graph.paths.tunnelsFile, "utf8");
@@ -135,7 +135,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("is not written over what others wrote since the last look, nor while they have its lock", () => {
+  it("is not overwritten if others changed it since the last look, or while they have its lock", () => {
     graph.write("create_tunnel", ENDS);
     expect(graphDifferences(graph.paths)).toEqual(["tunnel 4d938481a26b5a8b: not sent yet"]);
     graph.sync();
@@ -157,7 +157,7 @@ describe("tunnels.json", () => {
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
   });
 
-  it("of others is adopted: new, changed, deleted; what has no id is kept where it stands", () => {
+  it("of others is adopted: new, changed and deleted tunnels; an entry without an id stays at its place", () => {
     graph.write("create_tunnel", ENDS);
     graph.write("create_tunnel", { ...ENDS, target_room: "gone" });
     graph.sync();
@@ -175,7 +175,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("a tunnel that was made here is not taken for one that others deleted, nor one deleted here for theirs", () => {
+  it("a tunnel made here does not count as deleted by others, and one deleted here not as made by them", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("create_tunnel", { ...ENDS, target_room: "more" });
@@ -186,7 +186,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("that others changed after we deleted in it stays theirs", () => {
+  it("with a tunnel that others changed after we deleted it: their tunnel stays", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     graph.write("delete_tunnel", { tunnel_id: "4d938481a26b5a8b" });
@@ -196,7 +196,7 @@ describe("tunnels.json", () => {
     agree();
   });
 
-  it("that is gone is written again; that cannot be read is left as it is and named", () => {
+  it("is written again if it was deleted; if it cannot be read it is left as it is and reported", () => {
     graph.write("create_tunnel", ENDS);
     graph.sync();
     rmSync(graph.paths.tunnelsFile);
@@ -219,7 +219,7 @@ describe("hallways.json", () => {
     ...{ id: `hallway_${wing}_${name}`, wing, entity_a: "A", entity_b: name, co_occurrence_count: count, rooms: ["r"] },
   });
 
-  it("is adopted in both shapes, listed by strength, page by page", () => {
+  it("is adopted in both formats, and listed by strength, page by page", () => {
     const all = [hallway("w", "x", 2), hallway("w", "y", 5), hallway("v", "z", 3)];
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: all });
     graph.sync();
@@ -235,7 +235,7 @@ describe("hallways.json", () => {
     expect(existsSync(graph.paths.tunnelsFile)).toBe(false);
   });
 
-  it("that holds no list is left as it is and named, and nothing is deleted for it", () => {
+  it("without a list is left as it is and reported, and no hallway is deleted", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "x", 2)] });
     graph.sync();
     for (const value of [null, {}, 7]) {
@@ -245,7 +245,7 @@ describe("hallways.json", () => {
     expect(listHallways(graph.reader.graph, {})).toMatchObject({ total: 1 });
   });
 
-  it("loses what is deleted here, once", () => {
+  it("loses a hallway that is deleted here, once", () => {
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: [hallway("w", "é", 2), hallway("w", "y", 5)] });
     graph.sync();
     expect(graph.write("delete_hallway", { hallway_id: "hallway_w_y" }, { key: "k" })).toEqual({ deleted: true });
