@@ -30,12 +30,15 @@ test("the broker's end waits for a job that ends in time", async () => {
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
 });
 
-test.each([5, false, { path: "/chroma" }])("an export whose chroma is %j is refused: it must be a path", (chroma) => {
-  const asked = { kind: "export", dir: "/out", chroma };
-  expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);
-});
+test.each([5, false, { path: "/chroma" }])(
+  "an export with chroma = %j is refused, because it must be a path",
+  (chroma) => {
+    const asked = { kind: "export", dir: "/out", chroma };
+    expect(() => readJobRequest(asked, { door: "unix" })).toThrow(/^chroma must be a path$/);
+  },
+);
 
-test.each(["/bin/chroma", null])("an export whose chroma is %j keeps it", (chroma) => {
+test.each(["/bin/chroma", null])("an export with chroma = %j is accepted", (chroma) => {
   const asked = { kind: "export", dir: "/out", chroma };
   expect(readJobRequest(asked, { door: "unix" })).toEqual({ ...asked, partial: false });
 });

@@ -15,7 +15,7 @@ test.each([
   [undefined, "NoneType"],
   [["tools/list"], "list"],
   [{}, "dict"],
-])("a request whose method is %j expected a string, got %s", async (method, type) => {
+])("the method %j is refused with: expected a string, got %s", async (method, type) => {
   const error = { code: -32601, message: `Unknown method: expected a string, got ${type}` };
   expect(await dispatch(peer, { jsonrpc: "2.0", id: 1, method }, 10)).toEqual({ jsonrpc: "2.0", id: 1, error });
 });

@@ -124,7 +124,7 @@ test("a conversation is asked, scored and counted only in its own profile", () =
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
   write("turn.begin", { conversation: "c1" }, { profile: "work" });
-  // The only conversation that owes a score is of another profile.
+  // The only conversation that waits for a score is of another profile.
   for (const conversation of ["c1", "default", "mcp_x", "work\u001fc1"])
     for (const profile of [undefined, "home"]) {
       const score = { outcome: "failed", memory_scores: { [theirs]: "failed" }, conversation };

@@ -55,7 +55,7 @@ test("an empty result says that no drawer was found", async () => {
   expect(await palace.search("harbour", { wing: "elsewhere" })).toMatchObject({ results: [], nothing_found: true });
 });
 
-test("half of the confidence is meaning where there is a vector", () => {
+test("with a vector, half of the confidence is the cosine", () => {
   const words = { drawer: 1, pairs: 0, source: 0, coverage: 0.5 };
   expect(confidenceOf({ cosine: 0.9, words })).toBeCloseTo(0.7);
   expect(confidenceOf({ cosine: -0.2, words })).toBe(0.25);

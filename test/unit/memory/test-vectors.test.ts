@@ -135,7 +135,7 @@ test("names", () => {
     expect(() => validName(name, "wing")).toThrow("wing contains invalid path characters");
 });
 
-test("halls, and moments of the graph", () => {
+test("halls, and times in the graph", () => {
   expect(hallOf("the python server had a bug and I feel sad")).toBe("technical");
   expect(hallOf("zzz")).toBe("general");
   expect(validTemporal("2026-01-02T10:00:00+00:00", "as_of")).toBe("2026-01-02T10:00:00Z");

@@ -132,7 +132,7 @@ test.each([
   ["an absolute path", "/tmp/escaped"],
   ["a file of the home that is not a backup's", "broker.lock"],
   ["a database's log", "ledger.sqlite3-wal"],
-])("an archive that is whole in itself and names %s is refused, and nothing is written there", async (_what, name) => {
+])("an otherwise valid archive that names %s is refused, and no file is written there", async (_what, name) => {
   const forged = forge([
     { name: LEDGER, bytes: Buffer.alloc(512) },
     { name, bytes: Buffer.from("x") },
@@ -197,7 +197,7 @@ test.each([
   ['{"palace\\u005fpath": "/elsewhere"}', false],
   ['{"collection_name": "x"}', false],
   ["{", false],
-])("settings %s are put back: %s; tokens where asked, a door's address never", async (text, isPutBack) => {
+])("settings %s are restored: %s; tokens are restored on request, a door's address never", async (text, isPutBack) => {
   const bytes = readFileSync(join(folder, "source", LEDGER));
   const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];
   const forged = forge([
@@ -222,7 +222,7 @@ test("a backup of a newer version is refused as a newer version, not as damage",
   await expect(verify(newer)).rejects.toMatchObject({ code: "PROTOCOL_VERSION_MISMATCH" });
 });
 
-test("sizes beyond 8 GiB are written as GNU tar has them", () => {
+test("sizes beyond 8 GiB are written as GNU tar writes them", () => {
   const header = tarHeader(LEDGER, 2 ** 34);
   expect(header[124]).toBe(0x80);
   expect(header.readBigUInt64BE(128)).toBe(2n ** 34n);

@@ -68,7 +68,7 @@ test.each<[string, unknown]>([
   ["another kind", { ...body, kind: "another backup", schema: 1 }],
   ["a list", []],
   ["nothing", null],
-])("%s is no backup of ours", (_what, value) => {
+])("%s is refused, because it is not a backup of ours", (_what, value) => {
   expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
 });
 

@@ -108,7 +108,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   ["a door's address", (one) => ({ ...one, come: ["listen.json"] })],
   ["another staged folder", (one) => ({ ...one, staged: "../elsewhere" })],
   ["another folder for the old state", (one) => ({ ...one, stamp: "x/../../../elsewhere" })],
-])("a list that names %s is refused with an error, and nothing is moved", (_what, forge) => {
+])("a list with %s is refused, and no file is moved", (_what, forge) => {
   put(join(root, "victim"), "mine");
   put(join(paths.home, "id_rsa"), "mine");
   put(join(staged.folder, "listen.json"), "{}");

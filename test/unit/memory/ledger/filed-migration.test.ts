@@ -52,7 +52,7 @@ function contents(): { version: unknown; indexes: unknown[]; drawers: unknown[] 
   return { version, indexes, drawers };
 }
 
-test("a ledger of version 5 gets the index, keeps every drawer as it is, and answers windows from it", () => {
+test("a ledger of version 5 gets the index, keeps every drawer as it is, and lists windows of time from it", () => {
   const before = contents();
   expect(before).toMatchObject({ version: 5, indexes: [] });
   openForWriting(file).close();

@@ -178,7 +178,7 @@ test("a question that exists only in a before-image is forgotten with its exchan
   expect(rows(images)).toEqual([]);
 });
 
-test("of a concept only the newest outcomes are read; the limit for a kind of talk is higher", () => {
+test("for a concept only its newest outcomes are read; the limit for a kind of talk is higher", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));
