@@ -143,7 +143,7 @@ function gitIgnored(folder: string, files: readonly string[]): string[] {
   }
 }
 
-test("patterns on which other matchers backtrack for ever are decided in a limited number of steps", () => {
+test("patterns on which other matchers backtrack for ever are decided in steps that are bounded", () => {
   const deep = Array.from({ length: 70 }, () => "a").join("/");
   const sixTimes = new Gitignore(`${"a/**/".repeat(6)}b`);
   expect(sixTimes.test(`${deep}/c`)?.ignored).toBe(false);
