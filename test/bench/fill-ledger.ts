@@ -3,7 +3,7 @@
  * benchmarks of size stand on, where embedding 200,000 texts would take hours. Several projects grow at the same time.
  */
 import { createHash } from "node:crypto";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { DIMENSIONS } from "../../src/memory/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";

@@ -9,7 +9,7 @@ import { askedMark } from "../../src/learning/asked.ts";
 import { AGED_MAX, dueMemories } from "../../src/learning/retention.ts";
 import { drawersToShow, type ToldContext } from "../../src/learning/told.ts";
 import { plainTime } from "../../src/learning/true-time.ts";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";

@@ -1,7 +1,7 @@
 /** Fills ledgers with the engine's own writes, and compares two of them, for the tests of `palace import`. */
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { STANDING_BODY } from "../../src/memory/ledger/schema/standing-schema.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";

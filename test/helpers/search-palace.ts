@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hit } from "../../src/memory/search/closet-search.ts";
 import { searchTool } from "../../src/memory/search/search-tool.ts";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";

@@ -62,7 +62,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   // MemPalace's own files. Delete this folder and the memory is still whole.
-  mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index"], { closedNode: ["node:net"] }),
+  mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
+    closedNode: ["node:net"],
+  }),
   // Text as MemPalace's Python sees it: transcripts are cut into drawers before they are sent.
   feeders: room([...FOUNDATION, "wire/client"], {
     // What looks like a name to the memory does so to `init`.
@@ -85,7 +87,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
       // A restore that was killed is finished before anything is opened.
-      mayImportFiles: ["memory/backup/swap.ts", "wire/client/offline-rules.ts"],
+      mayImportFiles: ["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
     },
   ),
 
@@ -113,6 +115,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
 /** The rooms of `memory` with the rules of a palace, from above: a room imports those of later lines alone, and none beside it. */
 export const MEMORY_ROOMS: readonly (readonly string[])[] = [
+  ["tools"],
   ["hygiene", "import", "search", "source"],
   ["graph", "closet"],
   ["drawer"],

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openForReading } from "../../src/memory/ledger/open.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";

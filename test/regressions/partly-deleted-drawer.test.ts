@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../src/protocol/limits.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { previewUndo } from "../../src/memory/hygiene/hygiene.ts";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import { moment } from "../../src/base/boot.ts";

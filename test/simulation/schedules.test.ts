@@ -15,7 +15,7 @@ import "../../src/wire/client/outage.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
 import { Link, type Reach } from "../../src/wire/client/link.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { applyWrite } from "../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { PalaceError } from "../../src/base/errors.ts";
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";

@@ -1,5 +1,5 @@
 /** The arguments of a method's handler: the parts of the broker it works with, and the request. */
-import type { ReadContext } from "../tools/read-tools.ts";
+import type { ReadContext } from "../tools/reads.ts";
 import type { RedactMode } from "../../memory/text/redact.ts";
 import type { Log } from "../../base/log.ts";
 import type { StatusReport } from "../../protocol/spec.ts";

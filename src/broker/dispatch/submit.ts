@@ -3,8 +3,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { isLogWrite } from "../../mempalace/events/log-tools.ts";
-import type { WriteMethod } from "../tools/apply.ts";
-import { needsFindings, prepareWrite } from "../tools/read-tools.ts";
+import { FACT_WRITES } from "../../memory/tools/writes.ts";
+import type { WriteMethod } from "../tools/writes.ts";
+import { needsFindings, prepareWrite } from "../tools/reads.ts";
 import { faultPoint } from "../../base/fault.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
@@ -12,9 +13,6 @@ import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
 import { keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
 import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
-
-/** Facts are in MemPalace's graph file when these have answered, if nothing else is queued. */
-const FACT_WRITES: ReadonlySet<string> = new Set(["kg_add", "kg_invalidate", "kg_supersede"]);
 
 export async function submit(
   dependencies: MethodsDependencies,

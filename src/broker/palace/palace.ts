@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../memory/search/search-tool.ts";
 import { Searches } from "../../learning/searched.ts";
-import type { ReadContext } from "../tools/read-tools.ts";
+import type { ReadContext } from "../tools/reads.ts";
 import { trimMemory } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { stagingHome } from "../../base/staging.ts";

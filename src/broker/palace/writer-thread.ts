@@ -5,7 +5,8 @@
 import { workerData } from "node:worker_threads";
 import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
 import { previewImport } from "../../memory/import/merge.ts";
-import { applyWrite, type WriteSettings } from "../tools/apply.ts";
+import type { WriteSettings } from "../../memory/tools/writes.ts";
+import { applyWrite } from "../tools/writes.ts";
 import type { Retention } from "../../memory/ledger/history/journal.ts";
 import type { GraphMerge } from "../../memory/ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../memory/ledger/write/closet-writer.ts";

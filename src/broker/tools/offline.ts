@@ -7,8 +7,8 @@ import { newDrawerId } from "../../memory/drawer/drawer.ts";
 import type { LedgerTx } from "../../memory/port/ledger.ts";
 import type { LogstreamTx } from "../../memory/port/logstream.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../../mempalace/events/log-tools.ts";
-import { applyWrite } from "./apply.ts";
-import { Looked, NOTHING } from "./nothing.ts";
+import { applyWrite } from "./writes.ts";
+import { Looked, NOTHING } from "../../memory/tools/nothing.ts";
 
 export const OFFLINE_RULES: OfflineRules = { answerWithoutPalace, newDrawerId };
 

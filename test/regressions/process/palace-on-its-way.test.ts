@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { withAdoption } from "../../../src/broker/tools/read-tools.ts";
+import { withAdoption } from "../../../src/memory/tools/reads.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { createFilesDriver } from "../../../src/mempalace/driver/files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";

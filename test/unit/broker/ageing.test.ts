@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type AgeingOptions, startAgeing } from "../../../src/broker/palace/ageing.ts";
 import { WriteQueue } from "../../../src/broker/palace/write-queue.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";

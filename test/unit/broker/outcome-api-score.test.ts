@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { API_ROUTES, type Asker } from "../../../src/broker/outcome-api/routes.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 
 let folder: string;

@@ -10,7 +10,7 @@ import type { Collection } from "../../../src/learning/memory.ts";
 import { dueMemories } from "../../../src/learning/retention.ts";
 import { plainTime } from "../../../src/learning/true-time.ts";
 import { memoryStats, why } from "../../../src/learning/why.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 

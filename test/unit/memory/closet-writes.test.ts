@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/memory/source/sync.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { getDrawers } from "../../../src/memory/drawer/batch.ts";
 import { drawerPayload, findLogical } from "../../../src/memory/drawer/logical.ts";
 import { validWindow } from "../../../src/memory/text/window.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 

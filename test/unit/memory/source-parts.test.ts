@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chunkDocument } from "../../../src/memory/source/chunk.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 import { SOURCE_PART_MAX, SOURCE_PARTS_KEPT_MS, SOURCE_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";

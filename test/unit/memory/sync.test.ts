@@ -6,7 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/memory/source/sync.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 

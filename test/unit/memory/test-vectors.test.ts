@@ -17,7 +17,7 @@ import { sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
 import { chunkDocument } from "../../../src/memory/source/chunk.ts";
 import { entityId, sha256Hex } from "../../../src/memory/text/text.ts";
 import { validName } from "../../../src/memory/text/validate.ts";
-import { applyWrite } from "../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { contentDate } from "../../../src/feeders/doc-miner/content-date.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
 import { moment } from "../../../../src/base/boot.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ROWS_OF } from "../../../../src/memory/backup/other-rows.ts";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
@@ -35,7 +35,7 @@ function commit(call: WriteCall): Record<string, unknown> {
 
 /** Runs a write that kills itself at the change with this number; the last number is after all changes. */
 const KILLED = `
-import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/apply.ts"))};
+import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
 import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/writer.ts"))};
 const { call, at, file } = JSON.parse(process.argv[2]);
 let step = 0;

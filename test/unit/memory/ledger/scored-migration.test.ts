@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { why } from "../../../../src/learning/why.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { digest } from "../../../../src/memory/ledger/record.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { FORGET_REACHES } from "../../../../src/memory/ledger/schema/hygiene-schema.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { applyWrite } from "../../../../src/broker/tools/apply.ts";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
 import { createLog } from "../../../../src/base/log.ts";
 import { type AdoptionProgress, createAdopter } from "../../../../src/mempalace/adopt/adoption.ts";

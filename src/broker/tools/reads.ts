@@ -1,0 +1,46 @@
+/** The one table of reads: tool name → answer. Each wing brings its own. Runs on the broker's main thread. */
+import { LEARNING_FINDINGS, LEARNING_READS } from "../../learning/tools.ts";
+import type { OwnSearches, Searches } from "../../learning/searched.ts";
+import { InvalidValue } from "../../memory/text/validate.ts";
+import { MEMORY_FINDINGS, MEMORY_READS, type MemoryContext, withAdoption } from "../../memory/tools/reads.ts";
+import { PALACE_FILE_READS, type SettingsStore } from "../../mempalace/tools.ts";
+import type { MethodName } from "../../protocol/spec.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
+
+export type ReadContext = MemoryContext & {
+  settings: SettingsStore;
+  /** Recent searches of agents. */
+  searches: Searches;
+};
+
+/** The context of one call, with the searches of the agent that makes it. */
+export type AgentContext = ReadContext & { own: OwnSearches };
+
+type Arguments = Record<string, unknown>;
+type ReadTool = (context: AgentContext, values: Arguments) => unknown;
+type PalaceRead = ToolsWith<{ kind: "read"; keeper: "palace" }>;
+
+const TOOLS: Readonly<Record<PalaceRead, ReadTool>> = { ...MEMORY_READS, ...LEARNING_READS, ...PALACE_FILE_READS };
+
+/** Errors: any; the caller answers with -32000. */
+export async function runReadTool(context: AgentContext, name: PalaceRead, values: Arguments): Promise<unknown> {
+  try {
+    return withAdoption(context, await TOOLS[name](context, values));
+  } catch (error) {
+    if (error instanceof InvalidValue) return { error: error.message };
+    throw error;
+  }
+}
+
+type Prepared = ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive" | "outcome.score">;
+
+/** Findings of this thread that a write needs before the other thread applies it; most writes need none. */
+const FINDINGS: Readonly<Record<Prepared, ReadTool>> = { ...MEMORY_FINDINGS, ...LEARNING_FINDINGS };
+
+export function needsFindings(method: string): method is Prepared {
+  return Object.hasOwn(FINDINGS, method);
+}
+
+export async function prepareWrite(context: AgentContext, method: Prepared, values: Arguments): Promise<unknown> {
+  return FINDINGS[method](context, values);
+}

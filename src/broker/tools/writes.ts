@@ -1,0 +1,40 @@
+/** The one table of writes: name of a tool or method → what it does to the ledger. Each wing brings its own. Called on the writer thread, inside the transaction. */
+import { invariant } from "../../base/invariant.ts";
+import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
+import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
+import { MEMORY_METHODS, MEMORY_WRITES, type WriteSettings } from "../../memory/tools/writes.ts";
+import { AAAK_METHODS } from "../../mempalace/tools.ts";
+import { DRAWER_SIZE } from "../../protocol/limits.ts";
+import type { MethodName } from "../../protocol/spec.ts";
+import type { ToolsWith } from "../../protocol/tools/table.ts";
+
+const USUAL: WriteSettings = { drawerSize: DRAWER_SIZE };
+
+type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
+
+const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Write>> = {
+  ...MEMORY_WRITES,
+  ...LEARNING_WRITES,
+};
+
+const METHODS = {
+  ...MEMORY_METHODS,
+  ...LEARNING_METHODS,
+  ...AAAK_METHODS,
+} satisfies Partial<Record<MethodName, Write>>;
+
+export type WriteMethod = keyof typeof METHODS;
+
+const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...LEARNING_OWN_WRITES };
+
+/** Tells whether one of our own methods is a write. A tool's row in the table tells its kind. */
+export function isWriteMethod(method: string): boolean {
+  return Object.hasOwn(METHODS, method);
+}
+
+/** Errors: InvalidValue and whatever the transaction throws; the caller then rolls the write back. */
+export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
+  const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
+  invariant(write, `${call.method} is not a write`);
+  return write(tx, call, settings);
+}

@@ -1,0 +1,97 @@
+/** The tools and methods of memory that learns: name → what it does. The broker joins them with the tools of the other wings. */
+import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
+import { asTyped } from "../memory/text/validate.ts";
+import type { MemoryContext } from "../memory/tools/reads.ts";
+import { answering, answeringLater, SAID } from "./answer.ts";
+import { apart, ofDefault, ofProfile, type Profile, profileIn, readerOf } from "./apart.ts";
+import { addToBank, archiveFact, recordTakeaway, updateFact } from "./bank.ts";
+import { importGraph } from "./carried-graph.ts";
+import { importMemories } from "./import.ts";
+import { judgeTurn } from "./judged.ts";
+import { ingestBook, removeBook } from "./library.ts";
+import { findFact } from "./near-facts.ts";
+import { contextInsights, searchMemory } from "./recall.ts";
+import { ageMemories } from "./retention.ts";
+import { rewriteMemory } from "./rewrite.ts";
+import { scoreMemories, searchedFor } from "./score.ts";
+import type { OwnSearches } from "./searched.ts";
+import { beginTurn, endTurn } from "./turn.ts";
+
+/** The parts of an open palace, and the recent searches of the agent that calls. */
+export type LearningContext = MemoryContext & { own: OwnSearches };
+
+type Arguments = Record<string, unknown>;
+type LearningRead = (context: LearningContext, values: Arguments) => unknown;
+type Write = (tx: LedgerTx, call: WriteCall) => unknown;
+
+export const LEARNING_READS = {
+  search_memory: answeringLater((context, values) => searchMemory(apart(context, undefined), values, Date.now())),
+  get_context_insights: answeringLater((context, values) =>
+    contextInsights(apart(context, undefined), values, Date.now()),
+  ),
+} satisfies Record<string, LearningRead>;
+
+export const LEARNING_WRITES = {
+  add_to_memory_bank: ofDefault(answering(addToBank, SAID.added)),
+  update_memory: ofDefault(answering(updateFact, SAID.updated)),
+  delete_memory: ofDefault(answering(archiveFact, SAID.archived)),
+  record_response: ofDefault(answering(recordTakeaway, SAID.recorded)),
+  score_memories: ofDefault(answering(scoreMemories, SAID.scored)),
+} satisfies Record<string, Write>;
+
+export const LEARNING_METHODS = {
+  "book.ingest": ofProfile(ingestBook),
+  "book.remove": ofProfile(removeBook),
+  "outcome.import": ofProfile(importMemories),
+  "outcome.importGraph": ofDefault(importGraph),
+  "turn.begin": ofProfile(beginTurn),
+  "turn.end": ofProfile(endTurn),
+  "turn.judge": typed(ofProfile(judgeTurn)),
+  "fact.add": typed(ofProfile(addToBank)),
+  "fact.update": typed(ofProfile(updateFact)),
+  "fact.archive": typed(ofProfile(archiveFact)),
+  "outcome.record": typed(ofProfile(recordTakeaway)),
+  "outcome.score": typed(ofProfile(scoreMemories)),
+  "outcome.rewrite": typed(ofProfile(rewriteMemory)),
+} satisfies Record<string, Write>;
+
+/** Writes that only the broker itself makes; no peer can ask for them. */
+export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } satisfies Record<string, Write>;
+
+/** Findings of the main thread that a write needs before the writer thread applies it. */
+export const LEARNING_FINDINGS = {
+  update_memory: (context, values) => factToUpdate(context, values, undefined),
+  "fact.update": (context, values) => factToUpdate(context, values, profileIn(values)),
+  delete_memory: (context, values) => factToArchive(context, values, undefined),
+  "fact.archive": (context, values) => factToArchive(context, values, profileIn(values)),
+  score_memories: ({ reader, own }, values) => searchedFor({ reader: readerOf(reader, undefined), own }, values),
+  "outcome.score": ({ reader, own }, values) =>
+    searchedFor({ reader: readerOf(reader, profileIn(values)), own }, values),
+} satisfies Record<string, LearningRead>;
+
+function factToUpdate(
+  context: LearningContext,
+  { old_content: given }: Arguments,
+  profile: Profile,
+): Promise<string | undefined> {
+  return findFact(apart(context, profile), given, "update");
+}
+
+function factToArchive(
+  context: LearningContext,
+  { content: given }: Arguments,
+  profile: Profile,
+): Promise<string | undefined> {
+  return findFact(apart(context, profile), given, "archive");
+}
+
+/** Wraps a write that is also an agent's tool, for a method of our own: its clients expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
+function typed(write: Write): Write {
+  return (tx, call) => {
+    try {
+      return write(tx, call);
+    } catch (error) {
+      throw asTyped(error);
+    }
+  };
+}

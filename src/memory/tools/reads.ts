@@ -1,0 +1,174 @@
+/**
+ * The tools that read the palace: tool name → answer. They run on the broker's main thread. Domain errors are ordinary results,
+ * an object with `error`, as in MemPalace (palace.md 2.4, 2.10).
+ */
+import type { GraphReader, RoomCount } from "../port/graph.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import type { SourceFiles } from "../port/source.ts";
+import { AAAK_TEXT, PROTOCOL_TEXT } from "../../protocol/teaching.ts";
+import { getDrawers } from "../drawer/batch.ts";
+import { readDiary } from "../drawer/diary.ts";
+import { drawerPayload, findLogical, shownId, listDrawers, listedDrawer } from "../drawer/logical.ts";
+import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
+import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
+import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
+import { checkDuplicate, compareItems } from "../search/duplicate.ts";
+import { placeFilter, searchTool } from "../search/search-tool.ts";
+import type { SearchDependencies } from "../search/search.ts";
+import { reportSync } from "../source/sync.ts";
+import { asText, clampLimit, validFilter, validName } from "../text/validate.ts";
+import { validWindow } from "../text/window.ts";
+import { Looked, NOTHING } from "./nothing.ts";
+
+/** The parts of an open palace that reads use. */
+export type MemoryContext = SearchDependencies & {
+  reader: LedgerReader & { drawerCount(): number };
+  /** False without a palace: no drawer was ever filed, and Chroma has made no files here. */
+  isFounded: () => boolean;
+  files: SourceFiles;
+  /** Characters of a row, for what an agent files. */
+  drawerSize: number;
+  /** The reason why adoption of the palace is not complete; undefined: it is complete. */
+  adopting?: () => string | undefined;
+  /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
+  settled: (timeoutMs: number) => Promise<void>;
+  graph: {
+    /** Resolves when what others wrote into upstream's graph files so far is adopted, or after a moment. */
+    fresh: () => Promise<void>;
+    /** Resolves when what was committed is in the files, or after a moment. */
+    sent: () => Promise<void>;
+    /** Reads every drawer's metadata, on another thread. */
+    rooms: () => Promise<RoomCount[]>;
+  };
+};
+
+type Arguments = Record<string, unknown>;
+type MemoryRead = (context: MemoryContext, values: Arguments) => unknown;
+
+const NO_PALACE = { error: "No palace found", hint: "Run: mempalace init <dir> && mempalace mine <dir>" };
+
+export const MEMORY_READS = {
+  status: founded(({ reader }) => {
+    const places = reader.places();
+    return {
+      total_drawers: sum(places),
+      wings: countBy(places, "wing"),
+      rooms: countBy(places, "room"),
+      protocol: PROTOCOL_TEXT,
+      aaak_dialect: AAAK_TEXT,
+    };
+  }),
+  list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
+  list_rooms: founded(({ reader }, { wing }) => {
+    const filter = validFilter(wing, "wing");
+    const places = reader.places().filter((place) => filter === undefined || place.wing === filter);
+    return { wing: filter ?? "all", rooms: countBy(places, "room") };
+  }),
+  get_taxonomy: founded(({ reader }) => {
+    const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
+    for (const { wing, room, drawers } of reader.places())
+      (taxonomy[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
+    return { taxonomy };
+  }),
+  kg_query: graph((reader, values) => queryFacts(reader, values, Date.now())),
+  kg_timeline: graph(factTimeline),
+  kg_stats: graph(factStats),
+  traverse: founded(async ({ graph }, values) => traverse(await graph.rooms(), values)),
+  find_tunnels: founded(async ({ graph }, values) => {
+    for (const key of ["wing_a", "wing_b"]) validFilter(values[key], key);
+    return findTunnels(await graph.rooms(), values);
+  }),
+  graph_stats: founded(async ({ reader, graph }) => {
+    await graph.fresh();
+    return graphStats(await graph.rooms(), reader.graph.links("tunnel").length);
+  }),
+  list_tunnels: graph(listTunnels),
+  list_hallways: graph(listHallways),
+  follow_tunnels: founded(async ({ reader, graph }, values) => {
+    for (const key of ["wing", "room"]) validName(values[key], key);
+    await graph.fresh();
+    return followTunnels(reader, values);
+  }),
+  search: founded((context, values) => searchTool(context, values, "auto"), { ...NO_PALACE, results: [] }),
+  check_duplicate: founded((context, values) =>
+    checkDuplicate(context, values).catch((error: unknown) => {
+      if (error instanceof Looked) throw error;
+      return { error: "Duplicate check failed" };
+    }),
+  ),
+  get_drawer: founded(({ reader }, values) => {
+    const id = asText(values["drawer_id"]);
+    const drawer = findLogical(reader, id);
+    return drawer === undefined ? { error: `Drawer not found: ${shownId(id)}` } : drawerPayload(drawer);
+  }),
+  get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
+  list_drawers: founded(({ reader }, values) => {
+    const filter = { ...placeFilter(values), ...validWindow(values) };
+    const limit = clampLimit(values["limit"], 20);
+    // A number beyond SQLite's range means the end.
+    const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
+    const { drawers, total } = listDrawers(reader, filter, limit, offset);
+    const shown = drawers.map(listedDrawer);
+    return { drawers: shown, total, count: shown.length, offset, limit };
+  }),
+  diary_read: founded(({ reader }, values) => readDiary(reader, values)),
+  reconnect: founded(({ reader, embedder, embedderDetail }) => ({
+    success: true,
+    message: "Reconnected to palace",
+    drawers: reader.drawerCount(),
+    vector_disabled: embedder() === undefined,
+    vector_disabled_reason: embedder() === undefined ? embedderDetail() : "",
+  })),
+} satisfies Record<string, MemoryRead>;
+
+/** Findings of the main thread that a write needs before the writer thread applies it. */
+export const MEMORY_FINDINGS = {
+  checkpoint: compareItems,
+  sync: ({ reader, files }, values) => reportSync(reader, files, values),
+  delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
+} satisfies Record<string, MemoryRead>;
+
+/** Adds a notice to the answer while the palace is still being adopted, above all if it looks empty. */
+export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, value: unknown): unknown {
+  const detail = adopting?.();
+  if (detail === undefined || typeof value !== "object" || value === null) return value;
+  const { notice, ...said } = value as Record<string, unknown>;
+  if (said["error"] === NO_PALACE.error) return { ...said, error: `No palace yet: ${detail}`, hint: "palace doctor" };
+  return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
+}
+
+/** Answers as upstream does without a palace. A palace without drawers is still a palace. */
+function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
+  return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
+}
+
+/** Refuses arguments that no palace could answer first, as upstream does: the code of the read itself decides. */
+async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
+  try {
+    return await read(NOTHING as MemoryContext, values);
+  } catch (error) {
+    if (error instanceof Looked) return absent;
+    throw error;
+  }
+}
+
+/** The graph is read after others' writes are adopted; it needs no palace. */
+function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
+  return async ({ reader, graph }, values) => {
+    await graph.fresh();
+    return read(reader.graph, values);
+  };
+}
+
+function sum(places: readonly { drawers: number }[]): number {
+  return places.reduce((total, { drawers }) => total + drawers, 0);
+}
+
+function countBy(
+  places: readonly { wing: string; room: string; drawers: number }[],
+  key: "wing" | "room",
+): Record<string, number> {
+  const counts = Object.create(null) as Record<string, number>;
+  for (const place of places) counts[place[key]] = (counts[place[key]] ?? 0) + place.drawers;
+  return counts;
+}

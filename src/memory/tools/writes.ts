@@ -1,0 +1,62 @@
+/** The tools and methods that write the palace: name → what it does to the ledger, on the writer thread, inside the transaction. */
+import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
+import { checkpoint } from "../drawer/checkpoint.ts";
+import { writeDiary } from "../drawer/diary.ts";
+import { addDrawer, deleteDrawer, updateDrawer } from "../drawer/drawer.ts";
+import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
+import { rebuildLinks } from "../graph/hallways.ts";
+import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
+import { forget, undo } from "../hygiene/hygiene.ts";
+import { importPart } from "../import/merge.ts";
+import { rebuildClosets } from "../source/closet-writes.ts";
+import { replaceConversation } from "../source/conversation.ts";
+import { addPart } from "../source/source-parts.ts";
+import { removeSource, replaceSource } from "../source/source.ts";
+import { addMessages } from "../source/sweep.ts";
+import { sync } from "../source/sync.ts";
+
+/** Settings of the broker's machine for all writes. */
+export type WriteSettings = Readonly<{
+  /** Characters of a row: longer text of an agent is cut. */
+  drawerSize: number;
+}>;
+
+type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
+
+export const MEMORY_WRITES = {
+  add_drawer: addDrawer,
+  update_drawer: updateDrawer,
+  delete_drawer: deleteDrawer,
+  delete_drawers: deleteDrawers,
+  delete_by_source: deleteBySource,
+  checkpoint,
+  sync,
+  diary_write: writeDiary,
+  kg_add: addFact,
+  kg_invalidate: invalidateFact,
+  kg_supersede: supersedeFact,
+  create_tunnel: createTunnel,
+  delete_tunnel: deleteTunnel,
+  delete_hallway: deleteHallway,
+} satisfies Record<string, Write>;
+
+/** Facts are in MemPalace's graph file when these have answered, if nothing else is queued. */
+export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof MEMORY_WRITES>([
+  "kg_add",
+  "kg_invalidate",
+  "kg_supersede",
+]);
+
+export const MEMORY_METHODS = {
+  "source.replace": replaceSource,
+  "source.part": addPart,
+  "source.remove": removeSource,
+  "conversation.replace": replaceConversation,
+  "closet.rebuild": rebuildClosets,
+  "link.rebuild": rebuildLinks,
+  "memory.forget": forget,
+  "memory.undo": undo,
+  "memory.import": importPart,
+  "message.add": addMessages,
+} satisfies Record<string, Write>;
