@@ -39,14 +39,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // The rules of a palace: whatever they need from outside comes in through the ports.
   memory: room([...FOUNDATION, "memory/port"], {
     closedNode: NO_IO,
-    mayImportFiles: [
-      "learning/carried-graph.ts",
-      "learning/concepts.ts",
-      "learning/import-outcomes.ts",
-      "learning/question.ts",
-      "learning/ranking.ts",
-      "learning/store.ts",
-    ],
   }),
 
   // Settings of other programs on this machine; nothing of a palace.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { LEARNING_TRACES } from "../../src/learning/traces.ts";
 import { previewUndo } from "../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
@@ -25,19 +26,24 @@ test("a write dated twenty days back is taken back by an undo of the last hour, 
     const [drawer] = reader.listDrawers({}, 1, 0).drawers;
     // A write that was really kept so long has the true date.
     expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
-    const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now });
+    const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now }, LEARNING_TRACES);
     expect(plan).toMatchObject({
       writes: 1,
       removed: 1,
       dated_by_client: { writes: 1, earliest_ms: now - 20 * DAY_MS },
     });
-    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS })).toMatchObject({ writes: 0 });
+    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS }, LEARNING_TRACES)).toMatchObject({
+      writes: 0,
+    });
     // Pruning uses the time of arrival: young rows stay.
     writer.maintain(
       { journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 },
       { ...moment(), wallMs: now },
     );
-    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now })).toMatchObject({ writes: 1, too_old: 0 });
+    expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now }, LEARNING_TRACES)).toMatchObject({
+      writes: 1,
+      too_old: 0,
+    });
   } finally {
     reader.close();
     writer.close();

@@ -5,6 +5,7 @@
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../memory/search/search-tool.ts";
+import { outcomeAdjustments } from "../../learning/search-adjustment.ts";
 import { Searches } from "../../learning/searched.ts";
 import type { ReadContext } from "../tools/reads.ts";
 import { trimMemory } from "../../base/libc.ts";
@@ -309,6 +310,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     embedderDetail: () => model.state.modelDetail,
     reranker: () => model.reranker,
     rerankerDetail: () => model.rerankerState.detail,
+    adjustByOutcomes: outcomeAdjustments,
     settings: createSettingsStore(config.paths.settingsDir),
     files: openSourceFiles(stagingHome(config.paths.cacheDir)),
     ...ledger.settings,

@@ -3,6 +3,7 @@
  * others import only its types.
  */
 import { workerData } from "node:worker_threads";
+import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
@@ -89,8 +90,8 @@ await serveThread<WriterMethods>(() => {
     reindexCounts: () => writer.reindex.counts(),
     reindexCodes: (afterRow) => writer.reindex.codes(afterRow),
     maintain: () => writer.maintain(retention, moment()),
-    previewForget: (selector) => previewForget(writer.tx, selector),
-    previewUndo: (params) => previewUndo(writer.tx, readUndo(params)),
+    previewForget: (selector) => previewForget(writer.tx, selector, LEARNING_TRACES),
+    previewUndo: (params) => previewUndo(writer.tx, readUndo(params), LEARNING_TRACES),
     previewImport: (part) => previewImport(writer.tx, part),
     rewriteLedger: () => writer.eraser.rewrite(),
     ledgerSpace: () => writer.eraser.space(),

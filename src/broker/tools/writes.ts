@@ -1,6 +1,8 @@
 /** The one table of writes: name of a tool or method → what it does to the ledger. Each wing brings its own. Called on the writer thread, inside the transaction. */
 import { invariant } from "../../base/invariant.ts";
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
+import { LEARNING_TRACES } from "../../learning/traces.ts";
+import { forget, undo } from "../../memory/hygiene/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import { MEMORY_METHODS, MEMORY_WRITES, type WriteSettings } from "../../memory/tools/writes.ts";
 import { AAAK_METHODS } from "../../mempalace/tools.ts";
@@ -21,6 +23,8 @@ const METHODS = {
   ...MEMORY_METHODS,
   ...LEARNING_METHODS,
   ...AAAK_METHODS,
+  "memory.forget": (tx: LedgerTx, call: WriteCall) => forget(tx, call, LEARNING_TRACES),
+  "memory.undo": (tx: LedgerTx, call: WriteCall) => undo(tx, call, LEARNING_TRACES),
 } satisfies Partial<Record<MethodName, Write>>;
 
 export type WriteMethod = keyof typeof METHODS;

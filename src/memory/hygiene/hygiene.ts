@@ -3,14 +3,10 @@
  * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
-import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
+import type { ForgetSelector, Found, Traces, UndoPlan } from "../port/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
-import { fileOfEntry } from "../../learning/carried-graph.ts";
-import { concepts } from "../../learning/concepts.ts";
-import { conceptNumber } from "../../learning/question.ts";
-import { findShown } from "../../learning/store.ts";
 import { redact } from "../text/redact.ts";
 import { asTyped, InvalidValue } from "../text/validate.ts";
 
@@ -52,8 +48,8 @@ export function readSelector(params: Record<string, unknown>): {
 }
 
 /** Shows the drawers, facts and links that would be deleted. `traces` and `marks` are pieces of their texts, for searching other files. */
-export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<string, unknown> {
-  const found = tx.forget.find(withDrawers(tx, selector));
+export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Traces): Record<string, unknown> {
+  const found = tx.forget.find(withDrawers(tx, selector, traces));
   const { drawers, missing, facts, links, carried } = found;
   const marks = marksOf(found, selector);
   return {
@@ -80,17 +76,14 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector): Record<st
  * Resolves ids under which a memory was shown, before or after it moved, and finds questions by their concepts, since they contain no
  * words.
  */
-function withDrawers(tx: LedgerTx, selector: ForgetSelector): ForgetSelector {
+function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
-  if (match !== undefined) {
-    const words = concepts(match);
-    return { match, words, concepts: words.map(conceptNumber) };
-  }
-  return ids === undefined ? selector : { ids: ids.map((id) => findShown(tx, id)?.id ?? id) };
+  if (match !== undefined) return { match, ...traces.conceptsOf(match) };
+  return ids === undefined ? selector : { ids: ids.map((id) => traces.idNow(tx, id) ?? id) };
 }
 
-export function forget(tx: LedgerTx, call: WriteCall): unknown {
-  const selector = withDrawers(tx, call.findings as ForgetSelector);
+export function forget(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
+  const selector = withDrawers(tx, call.findings as ForgetSelector, traces);
   const found = tx.forget.find(selector);
   const done = tx.forget.forget(found, selector, call.atMs);
   const isClean = (id: string): boolean => selector.match === undefined || !id.includes(selector.match);
@@ -127,30 +120,37 @@ export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Rec
   };
 }
 
-export function previewUndo(tx: LedgerTx, { agent, sinceMs, untilMs }: UndoParams): Record<string, unknown> {
+export function previewUndo(
+  tx: LedgerTx,
+  { agent, sinceMs, untilMs }: UndoParams,
+  traces: Traces,
+): Record<string, unknown> {
   const plan = tx.undo.plan(agent, sinceMs, untilMs, SHOWN_MAX);
   const items = plan.items.map(({ text, ...item }) =>
     text === undefined ? item : { ...item, preview: shown(text, undefined) },
   );
-  return answerOf({ ...plan, items });
+  return answerOf({ ...plan, items }, traces);
 }
 
-export function undo(tx: LedgerTx, call: WriteCall): unknown {
+export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   const { agent, sinceMs, untilMs } = readUndo(call.params);
-  return answerOf(tx.undo.undo(agent, sinceMs, untilMs));
+  return answerOf(tx.undo.undo(agent, sinceMs, untilMs), traces);
 }
 
 /** Counts all graph entries of a file as one item: they are many, and their names are users' words. */
-function withoutNames(items: UndoPlan["items"]): UndoPlan["items"] {
-  const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOfEntry(item.id) } : item));
+function withoutNames(items: UndoPlan["items"], { fileOf }: Traces): UndoPlan["items"] {
+  const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOf(item.id) } : item));
   return [
     ...new Map(told.map((item, at) => [item.kind === "carried" ? `${item.change} ${item.id}` : at, item])).values(),
   ];
 }
 
-function answerOf({ items, writes, tooOld, dated, earliestMs, latestMs, agents }: UndoPlan): Record<string, unknown> {
+function answerOf(
+  { items, writes, tooOld, dated, earliestMs, latestMs, agents }: UndoPlan,
+  traces: Traces,
+): Record<string, unknown> {
   const count = (change: string): number => items.filter((item) => item.change === change).length;
-  const told = withoutNames(items);
+  const told = withoutNames(items, traces);
   const refused = told.filter(({ change }) => change === "refused");
   return {
     writes,

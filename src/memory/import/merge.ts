@@ -20,7 +20,7 @@ import {
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { sha256Hex } from "../text/text.ts";
 import { mergeDrawers } from "./drawers.ts";
-import { mergeStandings } from "../../learning/import-outcomes.ts";
+import { mergeStandings } from "./outcomes.ts";
 import { mergeJournal } from "./journal.ts";
 import { mergeEntities, mergeFacts, mergeLinks } from "./graph.ts";
 

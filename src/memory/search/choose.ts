@@ -5,13 +5,13 @@
  */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
+import type { Standing } from "../port/outcome.ts";
 import { STALE_FACTOR, type StaleFact, staleFactsIn, worstOf } from "../graph/stale-facts.ts";
 import type { Now } from "../graph/temporal.ts";
 import type { Adjustment } from "./explain.ts";
 import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
 import { byScore, type Ranked } from "./fusion.ts";
-import { outcomeAdjustments } from "./outcomes.ts";
 
 export type Chosen = {
   drawer: Drawer;
@@ -22,10 +22,14 @@ export type Chosen = {
   duplicates: Drawer[];
 };
 
+/** Adjusts a drawer's score by its past outcomes. `standing`: undefined for a drawer without outcomes. */
+export type AdjustByOutcomes = (drawer: Drawer, standing: Standing | undefined) => Adjustment[];
+
 export type ChooseOptions = {
   limit: number;
   dates: readonly AskedDate[];
   now: Now;
+  adjustByOutcomes: AdjustByOutcomes;
 };
 
 /** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
@@ -37,13 +41,14 @@ const DATE_FACTOR = 1.1;
 export function chooseHits(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
-  { limit, dates, now }: ChooseOptions,
+  options: ChooseOptions,
 ): Chosen[] {
+  const { limit, dates } = options;
   const shown: Chosen[] = [];
   const folder = new Folder<Chosen>();
   const pageSize = dates.length > 0 ? Math.max(limit + SPARE, DATED_MIN) : limit + SPARE;
   for (let at = 0; at < ranked.length && shown.length < limit; at += pageSize) {
-    const page = adjusted(reader, ranked.slice(at, at + pageSize), dates, now);
+    const page = adjusted(reader, ranked.slice(at, at + pageSize), options);
     for (const chosen of page) {
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
@@ -61,8 +66,7 @@ export function chooseHits(
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
-  dates: readonly AskedDate[],
-  now: Now,
+  { dates, now, adjustByOutcomes }: ChooseOptions,
 ): Chosen[] {
   const drawers = new Map(reader.drawersByRow(ranked.map(({ row }) => row)).map((drawer) => [drawer.row, drawer]));
   const page = ranked.flatMap((one) => {
@@ -81,7 +85,7 @@ function adjusted(
       const adjustments = [
         ...dateAdjustments(drawer, dates),
         ...staleAdjustments(stale),
-        ...outcomeAdjustments(drawer, standings.get(drawer.id)),
+        ...adjustByOutcomes(drawer, standings.get(drawer.id)),
       ];
       const score = adjustments.reduce((value, { factor }) => value * factor, one.score);
       return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [] };

@@ -13,7 +13,7 @@ import type { SourceNames } from "../drawer/originals.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { baseName, round } from "../text/text.ts";
 import { alsoIn } from "./also-in.ts";
-import { chooseHits, type Chosen } from "./choose.ts";
+import { type AdjustByOutcomes, chooseHits, type Chosen } from "./choose.ts";
 import { type Hit, labelClosets } from "./closet-search.ts";
 import { isWeakMatch } from "./confidence.ts";
 import { explainScore } from "./explain.ts";
@@ -40,6 +40,7 @@ export type SearchDependencies = {
   rerankerDetail: () => string;
   /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
   files?: SourceNames;
+  adjustByOutcomes: AdjustByOutcomes;
   /** Bounds the wait for vectors; a test passes its own. */
   clock?: Clock;
 };
@@ -118,6 +119,7 @@ async function searchAmong(
     limit,
     dates: askedDates(query, request.now),
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
+    adjustByOutcomes: dependencies.adjustByOutcomes,
   };
   const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
     ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),

@@ -7,7 +7,6 @@ import { addDrawer, deleteDrawer, updateDrawer } from "../drawer/drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
-import { forget, undo } from "../hygiene/hygiene.ts";
 import { importPart } from "../import/merge.ts";
 import { rebuildClosets } from "../source/closet-writes.ts";
 import { replaceConversation } from "../source/conversation.ts";
@@ -55,8 +54,6 @@ export const MEMORY_METHODS = {
   "conversation.replace": replaceConversation,
   "closet.rebuild": rebuildClosets,
   "link.rebuild": rebuildLinks,
-  "memory.forget": forget,
-  "memory.undo": undo,
   "memory.import": importPart,
   "message.add": addMessages,
 } satisfies Record<string, Write>;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { LEARNING_TRACES } from "../../../../src/learning/traces.ts";
 import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
@@ -99,7 +100,7 @@ test("an agent's writes are undone, that undo is undone, and so on", () => {
   havoc("b", ids);
   const after = state();
   expect(after).not.toEqual(before);
-  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock });
+  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock }, LEARNING_TRACES);
   expect(plan).toMatchObject({ writes: 9, too_old: 0, refused: 0 });
   expect(state()).toEqual(after);
   const done = undo("b", since);
@@ -165,7 +166,7 @@ test("before-images are deleted after their time or beyond their size, and undo 
     write("b", "update_drawer", { drawer_id: kept, content: `${index} ${"long ".repeat(100)}` });
   while (writer.prune({ ...FOREVER, imagesBytes: 3_000 }, clock));
   expect(Number(all("SELECT count(*) FROM change").flat()[0])).toBeLessThan(8);
-  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock });
+  const plan = previewUndo(writer.tx, { agent: "b", sinceMs: since, untilMs: clock }, LEARNING_TRACES);
   expect(plan["too_old"]).toBeGreaterThan(12);
   while (writer.prune({ ...FOREVER, undoMs: 0 }, clock + 1));
   expect(all("SELECT * FROM change")).toEqual([]);

@@ -1,10 +1,10 @@
-/** Adjusts a drawer's score in every search by its past outcomes. Pure; used by choose.ts. */
-import type { Drawer } from "../port/drawer.ts";
-import type { Standing } from "../port/outcome.ts";
-import { prospect } from "../../learning/ranking.ts";
-import { unjudged } from "../../learning/store.ts";
-import { round } from "../text/text.ts";
-import type { Adjustment } from "./explain.ts";
+/** Adjusts a drawer's score in every search by its past outcomes. Pure; the broker hands it to every search. */
+import type { Drawer } from "../memory/port/drawer.ts";
+import type { Standing } from "../memory/port/outcome.ts";
+import { prospect } from "./ranking.ts";
+import { unjudged } from "./store.ts";
+import { round } from "../memory/text/text.ts";
+import type { Adjustment } from "../memory/search/explain.ts";
 
 /**
  * Returns the adjustment of a drawer's score. Without outcomes the score stays; else it changes by a quarter at most (for a fact, which

@@ -2,9 +2,9 @@
  * Merges what came of drawers. Scores of two sides cannot be added up, because each outcome counts by the score before it.
  * The side on which the drawer was used last, and at least as often, has the later state.
  */
-import { parseJson } from "../base/parse-json.ts";
-import type { ImportItems } from "../protocol/import.ts";
-import type { Merging } from "../memory/import/merge.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import type { ImportItems } from "../../protocol/import.ts";
+import type { Merging } from "./merge.ts";
 
 /** The columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
 type Body = [number, number, number, number | null, unknown[], unknown[][]?];

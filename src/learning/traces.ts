@@ -1,0 +1,15 @@
+/** Tells forgetting what this wing keeps of drawers and texts. */
+import type { Traces } from "../memory/port/hygiene.ts";
+import { fileOfEntry } from "./carried-graph.ts";
+import { concepts } from "./concepts.ts";
+import { conceptNumber } from "./question.ts";
+import { findShown } from "./store.ts";
+
+export const LEARNING_TRACES: Traces = {
+  idNow: (tx, id) => findShown(tx, id)?.id,
+  conceptsOf: (text) => {
+    const words = concepts(text);
+    return { words, concepts: words.map(conceptNumber) };
+  },
+  fileOf: fileOfEntry,
+};
