@@ -1,6 +1,7 @@
 /**
- * The seeded calls: which tools, with what, in what order. Ids that a call gives out are written `@<step>@` in later ones: they
- * differ between servers. To have a tool tested add one row to `ROWS` (tool-rows.ts).
+ * Makes the seeded calls: which tools, with which arguments, in which order. Later calls write an id that an earlier
+ * call gave out as `@<step>@`, because the two servers give out different ids. To have a tool tested, add one row to
+ * `ROWS` (tool-rows.ts).
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -14,25 +15,25 @@ export type Call = {
   step: number;
   tool: string;
   args: unknown;
-  /** Arguments that only we know: sent to us beside the others. */
+  /** Arguments that only our tool has: sent to our server in addition to the others. */
   own?: Record<string, unknown>;
-  /** Text of the notice that a hook left just before, for memories_filed_away. */
+  /** Text of the notice that a hook wrote just before the call, for memories_filed_away. */
   notice?: string;
 };
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** What the calls so far have made, as far as that can be said without an answer. */
+/** State that the calls so far have probably made; the calls are drawn without seeing any answer. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;
-  /** Calls of add_drawer with arguments that are taken; what was deleted since is still in it. */
+  /** Calls of add_drawer whose arguments are valid. A drawer that was deleted since is still listed. */
   readonly filed: Filed[] = [];
   readonly diaries: string[] = [];
   readonly contents: string[] = [];
-  /** Ids of tunnels that calls so far may have made. */
+  /** Ids of tunnels that earlier calls may have made. */
   readonly tunnels: string[] = [];
-  /** Events and artifacts that calls so far have probably made, and tasks. */
+  /** Ids of events, artifacts and tasks that earlier calls have probably made. */
   readonly events: string[] = [];
   readonly artifacts: string[] = [];
   readonly tasks: string[] = [];
@@ -49,7 +50,10 @@ export class World {
   }
 }
 
-/** A row of the table: how often against the others, from which version on, and its arguments. */
+/**
+ * A row of the table: how often the tool is called relative to the others, from which version on, and with which
+ * arguments.
+ */
 export type ToolRow = {
   weight: number;
   since?: "3.11.0";
@@ -57,7 +61,7 @@ export type ToolRow = {
   own?: (world: World) => Record<string, unknown>;
 };
 
-/** Wrong in the envelope: keys nobody knows, required ones left out, no object at all. */
+/** Makes arguments with a wrong shape: an unknown key, a missing required key, or a value that is not an object. */
 function bend(world: World, args: Record<string, unknown>): unknown {
   const { choose } = world;
   const keys = Object.keys(args);
@@ -77,14 +81,14 @@ function bend(world: World, args: Record<string, unknown>): unknown {
 }
 
 /**
- * `count` calls of drawers, searches and diaries, then a third as many of the graph, which finds what those have filed, and as many
- * of the coordination log.
+ * Makes `count` calls of drawers, searches and diaries. A third as many calls of the graph follow, which find what the
+ * first ones filed, and as many of the coordination log.
  */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);
   const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));
   const last = closing(version);
-  // What the opening filed is there to be asked for.
+  // The opening calls filed these two drawers, so later calls may ask for them.
   world.filed.push({ ref: "@2@", isSplit: false, slices: 1 }, { ref: "@4@", isSplit: true, slices: 3 });
   const isOf = (rows: object) => (row: [string, ToolRow]) => Object.hasOwn(rows, row[0]);
   const [isGraph, isLog] = [isOf(GRAPH_ROWS), isOf(LOG_ROWS)];

@@ -1,6 +1,6 @@
 /**
- * Are two answers the same? Times are masked, scores may differ in their last digits; what else differs is a finding, unless an
- * entry of differences.ts says why it may.
+ * Compares two answers. Times are masked and scores may differ in their last digits. Every other difference is a
+ * finding, unless an entry of differences.ts allows it.
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -22,10 +22,10 @@ const TIMES = [
   "advertised_at",
 ];
 const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00|Z)?)?$/;
-/** Upstream's clock of the coordination log. */
+/** A time of the coordination log's hybrid clock, as upstream writes it. */
 const HYBRID = /^\d{13}-[0-9a-f]{6}-@replica@$/;
 
-/** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
+/** Returns undefined if the answers agree. `used` collects the names of the differences that were needed for that. */
 export function compare(
   version: MempalaceVersion,
   call: Call,

@@ -1,6 +1,7 @@
 /**
- * Where we answer otherwise than the real MemPalace, on purpose: one entry a reason. The differential test uses nothing else to
- * forgive a disagreement, and an entry that no call needed fails it. docs/lab/differences.md is written from this table.
+ * Lists where we deliberately answer differently from the real MemPalace, one entry for each reason. The differential
+ * test forgives a disagreement only by an entry of this table, and fails if no call needed an entry.
+ * docs/lab/differences.md is written from this table.
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -26,12 +27,12 @@ export type Difference = {
   name: string;
   versions: readonly MempalaceVersion[];
   tools: readonly string[] | "all";
-  /** It shows in some runs only: it hangs on the time of the calls, or on counts being equal. */
+  /** True if the difference shows in some runs only: it depends on the time of the calls, or on equal counts. */
   byChance?: true;
-  /** What is otherwise. */
+  /** The difference itself, in words. */
   what: string;
   why: string;
-  /** Both answers without what may differ; undefined where the entry does not apply. */
+  /** Returns both answers without the parts that may differ, or undefined if the entry does not apply. */
   mend: (theirs: Answer, ours: Answer, call: Call) => [unknown, unknown] | undefined;
 };
 
@@ -44,10 +45,10 @@ const SEARCH_ADDITIONS = [
   ...["content_date_source"],
 ];
 
-/** What our search says beyond upstream's, and only where there is something to say. */
+/** Keys that only our search answers, and only when they have a value. */
 const SEARCH_OWN = ["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"];
 
-/** Keys anywhere in both answers. */
+/** Removes the keys from both answers at any depth. */
 const without =
   (...keys: string[]): Difference["mend"] =>
   (theirs, ours) => [withoutKeys(theirs, keys), withoutKeys(ours, keys)];
@@ -110,7 +111,7 @@ export const DIFFERENCES: readonly Difference[] = [
     tools: ["get_drawer", "update_drawer", "delete_drawer", "list_rooms"],
     what: "the id that `add_drawer` gave for a long text can be got, changed and deleted; a text that grows is split",
     why: "as 3.11 has it; 3.3.6 does not know the id it gave out, and lets a row grow beyond what is embedded",
-    // Calls that would set the palaces apart stand at the end, in a wing of their own.
+    // Calls that would make the two palaces differ are at the end, in a wing of their own.
     mend: (theirs, ours, { args }) =>
       /"wing":"closing"|"content":"grown past/.test(JSON.stringify([args, ours])) ||
       (JSON.stringify(theirs).includes("Drawer not found") && JSON.stringify(ours).includes("_chunk_000001"))
@@ -125,7 +126,7 @@ export const DIFFERENCES: readonly Difference[] = [
     why: "additive: a client of 3.3.6 does not look at keys it does not know",
     mend: (theirs, ours, { tool }) => {
       const shown = { search: SEARCH_ADDITIONS, list_drawers: ["metadata"] }[tool] ?? [];
-      // A slice of a drawer names its parent so in 3.3.6 too, a slice of a diary entry does not.
+      // In 3.3.6, too, a slice of a drawer has this key; a slice of a diary entry does not.
       const parent = "parent_drawer_id";
       const added = [
         "closets_deleted",
@@ -316,7 +317,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Files that upstream writes and we do not. The calls cannot meet these; test/process/write/audit-log.test.ts does. */
+/** Files that upstream writes and we do not. The calls cannot show these; test/process/write/audit-log.test.ts does. */
 export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
   {
     file: "wal/write_log.jsonl",

@@ -1,6 +1,6 @@
 /**
- * A palace that Chroma made and that holds no drawers yet, with an empty collection and without one: the real MemPalace of both
- * versions and we answer the same about it.
+ * Asks both versions of the real MemPalace and us about a palace that Chroma made and that holds no drawers yet, once
+ * with an empty collection and once without a collection. The answers must be the same.
  */
 import { describe, test } from "vitest";
 import { MEMPALACE_VERSIONS, mempalaceMissing } from "../helpers/python-mempalace.ts";
@@ -12,7 +12,9 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
-/** No palace at all, and arguments that no palace could answer: they are looked at first. 3.11 words an absent palace in its own way. */
+/**
+ * Without a palace, wrong arguments are still refused first. 3.11 words the answer about a missing palace differently.
+ */
 const NO_PALACE = "";
 const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
 const REFUSED: readonly ToolCall[] = [
@@ -31,7 +33,7 @@ const REFUSED: readonly ToolCall[] = [
   ["search", { query: "some words", since: "soon" }],
 ];
 
-/** `status` comes first: with it theirs makes the collection where there is none. */
+/** `status` comes first: it makes the collection of the real MemPalace if there is none. */
 const CALLS: readonly ToolCall[] = [
   ["status", {}],
   ["list_wings", {}],
@@ -59,7 +61,7 @@ for (const version of MEMPALACE_VERSIONS) {
   const title = `MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
   describe.skipIf(missing !== undefined)(title, () => {
     for (const [kind, script] of Object.entries(MAKE))
-      test(`a palace with ${kind} is answered alike`, { timeout: 180_000 }, () =>
+      test(`MemPalace and we answer the same about a palace with ${kind}`, { timeout: 180_000 }, () =>
         // 3.3.6 has no such tool.
         expectAnsweredAlike(
           version,
@@ -69,7 +71,7 @@ for (const version of MEMPALACE_VERSIONS) {
       );
 
     if (version !== "3.3.6")
-      test("arguments are refused before a palace is missed", { timeout: 180_000 }, () =>
+      test("wrong arguments are refused before the missing palace is reported", { timeout: 180_000 }, () =>
         expectAnsweredAlike(version, NO_PALACE, REFUSED),
       );
   });

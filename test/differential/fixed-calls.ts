@@ -1,6 +1,6 @@
 /**
- * Calls that stand at the two ends of every run: what a palace says before it holds anything, and what would set the two
- * palaces apart for the rest of the run.
+ * Calls at the two ends of every run. The opening calls ask an empty palace; the closing calls would make the two
+ * palaces differ for the rest of the run.
  */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -9,7 +9,7 @@ import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
-/** Files of a project that is mined in earnest: their names make a hallway, their headings and quotes closets. */
+/** Files of a project that is mined for real: their names make a hallway, their headings and quotes make closets. */
 export const MINED: Readonly<Record<string, string>> = {
   "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
   "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,
@@ -17,7 +17,7 @@ export const MINED: Readonly<Record<string, string>> = {
 };
 const HALLWAY = `hallway_mined_Quill_Zora_${sha256Hex("mined::Quill::Zora").slice(0, 8)}`;
 
-/** At the very end: 3.11 answers from what it mined a moment ago. */
+/** These calls come last, because 3.11 answers from what it mined a moment ago. */
 function minedCalls(): Fixed[] {
   const source_file = `${PROJECT}-mined/engine.md`;
   return [
@@ -39,7 +39,7 @@ function minedCalls(): Fixed[] {
   ];
 }
 
-/** A passage that is long enough to be told of twice, in several sources. */
+/** Files one passage in several sources; it is long enough to be reported as a near duplicate. */
 function copies(): Fixed[] {
   const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
   return [
@@ -52,7 +52,7 @@ function copies(): Fixed[] {
   ];
 }
 
-/** More text than one answer of ours has room for. */
+/** Files more text than one answer of ours has room for. */
 function longEvents(): Fixed[] {
   const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
   return [
@@ -62,7 +62,7 @@ function longEvents(): Fixed[] {
   ];
 }
 
-/** The ids of steps 2 and 4 are used by name in calls.ts. */
+/** The ids that steps 2 and 4 give out are used by name in calls.ts. */
 export function opening(version: MempalaceVersion): Fixed[] {
   const long = "long drawer ".repeat(150);
   return [
@@ -100,7 +100,10 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Of the graph: what sets the two apart, and what upstream answers from memory, when it looks for the first time. */
+/**
+ * Calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache once it has
+ * looked.
+ */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },
@@ -159,7 +162,9 @@ export function closing(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Method and parameters of requests that are no proper tool call; only 3.11 answers a method that is no string. */
+/**
+ * Method and parameters of requests that are not a valid tool call. Only 3.11 answers a method that is not a string.
+ */
 export const oddRequests = (version: MempalaceVersion): readonly (readonly [method: unknown, params: unknown])[] => [
   ...(version === "3.11.0" ? [5, 0.5, true, null, [], {}].map((method) => [method, {}] as const) : []),
   ["ping", {}],

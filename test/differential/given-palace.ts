@@ -1,4 +1,7 @@
-/** A palace of Python's making: the real MemPalace opens it, we take a copy over, and both are asked the same calls. */
+/**
+ * Compares answers about a palace that Python made: the real MemPalace opens it, we open a copy, and both get the same
+ * calls.
+ */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +19,10 @@ const MODEL_MAX_MS = 60_000;
 /** A tool without its prefix, and its arguments. */
 export type ToolCall = readonly [tool: string, args: Record<string, unknown>];
 
-/** `script`: Python that makes the palace in the folder of its first argument. Fails on any answer that differs. */
+/**
+ * Fails on the first answer that differs. `script` is Python that makes the palace in the folder named by its first
+ * argument.
+ */
 export async function expectAnsweredAlike(
   version: MempalaceVersion,
   script: string,

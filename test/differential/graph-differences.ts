@@ -77,7 +77,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     tools: ["kg_query", "kg_timeline", "kg_stats"],
     what: 'a time given as `""` is one that was not given',
     why: 'agents fill in what is optional; upstream stores it, and a fact whose end is `""` is over from its beginning',
-    // At the end of the run, as it sets the two graphs apart.
+    // The call is at the end of the run, because it makes the two graphs differ.
     mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
   },
   {

@@ -11,7 +11,10 @@ const ENTITIES = [
 ] as const;
 const BAD_ENTITIES = ["", "  ", "x".repeat(129), "nul\0", "tab\tin", "lone \ud800", 5, null, true, ["a"]] as const;
 const RELATIONS = ["works at", "Works_At", "likes"] as const;
-/** Of a version that shows what it was not given: see the closing calls. */
+/**
+ * Times for the graph's tools. A version that repeats a time in its answer gets some of these in the closing calls
+ * only.
+ */
 const TIMES = [
   ...["2025-01-01", "2025-06-01", " 2025-03-01 ", "9999-12-31", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00+00:00"],
   ...["2025-06-01T23:59:59Z", "2025-06-01T12:00:00+24:00", "2025", "2025-02-30", "0000-01-01", 5],
@@ -82,7 +85,7 @@ export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
     }),
   },
   kg_stats: { weight: 3, make: () => ({}) },
-  // Upstream answers these from what it saw up to a minute ago: they are asked at the end, when it looks for the first time.
+  // Upstream answers these from a cache of up to a minute. They are asked at the end, when it looks for the first time.
   traverse: { weight: 0, make: () => ({}) },
   find_tunnels: { weight: 0, make: () => ({}) },
   graph_stats: { weight: 0, make: () => ({}) },

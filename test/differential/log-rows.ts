@@ -60,7 +60,7 @@ function route(world: World): Record<string, unknown> {
   };
 }
 
-/** Both a list and a wait. */
+/** Makes the arguments that listing and waiting share. */
 function filter(world: World): Record<string, unknown> {
   const { choose } = world;
   return {
@@ -79,7 +79,10 @@ function filter(world: World): Record<string, unknown> {
   };
 }
 
-/** What is probably taken is there to be asked for later; a reference to what was not stays as it is written, for both. */
+/**
+ * Notes an id that this call will probably give out, so that later calls can ask for it. If the call made nothing, both
+ * servers get the reference as it is written.
+ */
 function noted(list: string[], world: World, name = ""): void {
   list.push(`@${world.step}${name}@`);
 }

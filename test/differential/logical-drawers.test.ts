@@ -1,12 +1,12 @@
 /**
- * Whole drawers: what was cut into slices, by whatever version, under whatever ids, is listed, read, changed and deleted as the
- * one drawer that it is. Asked of the real MemPalace 3.11 and of us, over the same rows.
+ * Asks the real MemPalace 3.11 and us, over the same rows, about drawers that are stored as slices. Each must be
+ * listed, read, changed and deleted as one drawer, whichever version cut it and whatever its ids are.
  */
 import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";
 
-/** Rows in an order that is neither that of the ids nor that of the texts. */
+/** Makes rows whose order is neither the order of their ids nor of their texts. */
 const MAKE = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -48,7 +48,7 @@ vectors = DefaultEmbeddingFunction()(list(texts))
 collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), embeddings=vectors, uris=uris)
 `;
 
-/** A palace of 3.6: no row has a recipe, and the slices of a diary entry name it by one key alone. */
+/** Makes a palace of 3.6: its rows have no recipe, and the slices of a diary entry name the entry by one key only. */
 const OLDER = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -98,7 +98,7 @@ const CALLS: readonly ToolCall[] = [
   ["update_drawer", { drawer_id: "diary_old", room: "kept" }],
   ["update_drawer", { drawer_id: "both", content: "the row alone is changed" }],
   ["update_drawer", { drawer_id: "mixed", content: "many words ".repeat(400) }],
-  // A slice that is cut anew belongs to two drawers from then on.
+  // A slice that is cut again belongs to two drawers afterwards.
   ["update_drawer", { drawer_id: "twice_chunk_000001", content: "cut again ".repeat(200) }],
   ...["twice", "twice_chunk_000001", "loose", "loose_chunk_000001"].map((id): ToolCall => [
     "get_drawer",
@@ -124,12 +124,12 @@ describe.skipIf(missing !== undefined)(
   `MemPalace 3.11.0${missing === undefined ? "" : ` (left out: ${missing})`}`,
   () => {
     test(
-      "drawers that are cut, by any version, are listed, read, changed and deleted as whole ones",
+      "drawers that any version cut into slices are listed, read, changed and deleted as one drawer",
       { timeout: 180_000 },
       () => expectAnsweredAlike("3.11.0", MAKE, CALLS),
     );
 
-    test("a diary entry that an older version has cut is one entry", { timeout: 180_000 }, () =>
+    test("a diary entry that an older version cut into slices is read as one entry", { timeout: 180_000 }, () =>
       expectAnsweredAlike("3.11.0", OLDER, [
         ["list_drawers", {}],
         ["list_drawers", { wing: "wing_lily", room: "diary" }],

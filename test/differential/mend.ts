@@ -1,17 +1,17 @@
-/** What the entries of differences.ts have in common: taking parts out of answers, and comparing hits without their order. */
+/** Helpers of the entries in differences.ts: they take parts out of answers and compare hits without their order. */
 import type { Answer } from "./server.ts";
 
 type Row = Record<string, unknown>;
 
 const SCORES = ["similarity", "distance", "effective_distance"];
-/** Python rounds what its float32 says, we what ours does. */
+/** Upstream rounds a float32, we round a double. */
 const SCORE_TOLERANCE = 0.0021;
 
 export function isRecord(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Without these keys at any depth. */
+/** Returns the value without these keys, at any depth. */
 export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((one) => withoutKeys(one, keys));
   if (!isRecord(value)) return value;
@@ -20,18 +20,18 @@ export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
 }
 
 /**
- * Hits in any order. A list that is full shows a choice of more: as many hits then, and what both chose looks the same. A list
- * that is not full shows all there is: the same hits then.
+ * Compares hits in any order. A full list is a choice of more hits: then the number of hits and the hits that both
+ * chose must agree. A list that is not full shows every hit: then the hits must be the same.
  */
 export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown }): [unknown, unknown] | undefined {
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  // Where some of ours are folded into others the two lists are of different lengths, and both are a choice.
+  // If some of our hits are folded into others, the lists differ in length, and each is a choice of hits.
   const isFolded = b.some((hit) => "near_duplicates" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Of drawers with the same text in the same place it does not matter which, and how many of them.
+  // Among drawers with the same text in the same place, either may be shown, any number of times.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
@@ -58,13 +58,16 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
 }
 
-/** Texts for the command line: the same head, and where both show all there is the same hits in any order. */
+/**
+ * Compares texts of the command line: the head must be the same. If both show every hit, the hits must be the same in
+ * any order.
+ */
 export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => {
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // What the words are worth is another formula's, and of copies either may be the one that is shown.
+    // The two score words by different formulas, and either of two copies may be the one that is shown.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;
@@ -79,7 +82,9 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
 
 const MISSED_MAX = 2;
 
-/** Our hits without those that they have missed, where all of theirs are among ours and ours lie where was asked. */
+/**
+ * Removes the hits that only we have, if all of their hits are among ours and ours are in the place that was asked for.
+ */
 export function withoutMissed(
   theirs: Answer,
   ours: Answer,
@@ -100,7 +105,10 @@ export function withoutMissed(
   return [theirs, { value: { ...(ours as { value: Row }).value, results, count: results.length } }];
 }
 
-/** Of a list of the most alike, those that both have: ours may have one or two that are more alike than what stands in their place. */
+/**
+ * Keeps the matches that both lists have. Ours may have one or two more, if they are more alike than theirs in that
+ * position.
+ */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
   if (a === undefined || b === undefined) return undefined;
@@ -108,7 +116,7 @@ export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, un
   const shared = b.filter(({ id }) => ids.has(id));
   const missed = b.filter(({ id }) => !ids.has(id));
   if (missed.length === 0 || missed.length > MISSED_MAX) return undefined;
-  // Only what stands behind all that both have may be another's in their list.
+  // Their list may differ from ours only after the matches that both have.
   const isBehind = a.slice(0, shared.length).every(({ id }) => shared.some((hit) => hit["id"] === id));
   const isMoreAlike = a.slice(shared.length).every((hit) => missed.every((one) => atLeast(one, hit)));
   if (!isBehind || !isMoreAlike) return undefined;
@@ -119,7 +127,7 @@ function atLeast(one: Row, other: Row): boolean {
   return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
 }
 
-/** 3.11 says so itself: it looked for dates among a bounded number of hits. */
+/** Key of 3.11's answer: it says that it looked for dates in a limited number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
 function isTruncated(answer: Answer): boolean {
@@ -135,7 +143,7 @@ function keyOf({ wing, room, text, source_file: source }: Row): string {
   return JSON.stringify([wing, room, source, text]);
 }
 
-/** Our filters without those that 3.3.6 does not know, and an answer without a palace without its empty list. */
+/** Removes the filters that 3.3.6 does not know, and the empty list of an answer without a palace. */
 export function onlyOldFilters(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"])) return answer;
   const { filters, results, ...value } = answer["value"];
@@ -148,7 +156,7 @@ export function onlyOldFilters(answer: unknown): unknown {
   };
 }
 
-/** Sources by what follows the last backslash too. */
+/** Shortens each source to the part after the last slash or backslash. */
 export function baseNames(value: unknown, key = ""): unknown {
   if (key === "source_file" && typeof value === "string") return value.slice(value.lastIndexOf("\\") + 1);
   if (Array.isArray(value)) return value.map((one) => baseNames(one));
@@ -158,7 +166,7 @@ export function baseNames(value: unknown, key = ""): unknown {
   );
 }
 
-/** A report of sync with what is gone and what may be gone in one. */
+/** Merges what is gone and what may be gone in a report of sync. */
 export function goneTogether(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;
   const { missing, unresolved = 0, by_source, unresolved_by_source: more = {}, ...report } = answer["value"];
@@ -169,7 +177,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/** Lists called `matches`: the similarities in order, and of the drawers those that are better than the last. */
+/** Compares lists called `matches`: the similarities in order, and the drawers that are better than the last one. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;
@@ -221,7 +229,7 @@ function defined(value: object, name: string): boolean {
   return (value as Record<string, unknown>)[name] !== undefined;
 }
 
-/** Where two answers part, a line a place; for people. */
+/** Lists the places where two answers differ, one line each, for people to read. */
 export function parting(a: unknown, b: unknown, path = ""): string[] {
   if (isSame(a, b, path.slice(path.lastIndexOf(".") + 1))) return [];
   const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
@@ -233,7 +241,7 @@ export function parting(a: unknown, b: unknown, path = ""): string[] {
   );
 }
 
-/** Of their events as many as ours has, where ours says that there are more. */
+/** Shortens their list of events to the length of ours, if ours says that there are more. */
 export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => ("value" in answer && isRecord(answer.value) ? answer.value : {}));
   if (a === undefined || b?.["more"] !== true) return undefined;
@@ -242,12 +250,12 @@ export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | 
   return [{ value: { ...a, events: all.slice(0, some.length), count: some.length, more: true } }, ours];
 }
 
-/** Answers of the coordination log with the number of their warnings, and without what is written for people to read. */
+/** Replaces the warnings of the coordination log by their number and removes the text written for people. */
 export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
   if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
   if (key === "note") return typeof value;
-  // Its first sentence names the task and the agent, and is the same.
+  // The first sentence names the task and the agent; both servers write it the same.
   if (key === "handoff") return String(value).replace(/(?<=\. )[^]*/, "");
   if (!isRecord(value)) return value;
   // A task's body is of another length with other words.

@@ -1,4 +1,7 @@
-/** Against MemPalace 3.3.6; a file a version, so that the two run side by side. What is compared and how: run.ts. */
+/**
+ * The differential test against MemPalace 3.3.6. Each version has a file, so that the two run side by side. run.ts says
+ * what is compared and how.
+ */
 import { describeDifferential } from "./run.ts";
 
 await describeDifferential("3.3.6");

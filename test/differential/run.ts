@@ -1,6 +1,7 @@
 /**
- * The same seeded calls to the real MemPalace of one version and to us, each on an empty palace with the same model: the answers
- * agree, or differences.ts says why not. A failing run prints its seed; PALACE_DIFFERENTIAL_SEED repeats it.
+ * Sends the same seeded calls to one version of the real MemPalace and to us, each with an empty palace and the same
+ * model. The answers must agree, or differences.ts must say why not. A failing run prints its seed;
+ * PALACE_DIFFERENTIAL_SEED repeats it.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,14 +21,17 @@ import { ROWS } from "./tool-rows.ts";
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
-/** Findings shown in full; one cause makes many. */
+/** Number of findings shown in full, because one cause makes many. */
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
 const MODEL_MAX_MS = 60_000;
-/** These look at vectors: ours come a moment after the write, theirs in it. */
+/** Tools that search vectors: we compute a vector a moment after the write, upstream during the write. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
-/** Installs that version if need be; where it cannot be had its tests are skipped, and fail in CI. */
+/**
+ * Installs that version if needed. If it cannot be installed, its tests are skipped on a developer's machine and fail
+ * in CI.
+ */
 export async function describeDifferential(version: MempalaceVersion): Promise<void> {
   const missing = await mempalaceMissing(version);
   const title = `against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
@@ -59,7 +63,7 @@ function defineTests(version: MempalaceVersion): void {
     rmSync(home, { recursive: true, force: true });
   });
 
-  test(`${CALLS} seeded calls are answered alike`, async (context) => {
+  test(`${CALLS} seeded calls get the same answers`, async (context) => {
     const client = await palace.client();
     const embedded = async (): Promise<void> => {
       while ((await client.call("palace.status", {})).search.pending > 0)
@@ -88,7 +92,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.length, `seed ${SEED}, ${took}; ${byTool(findings)}\n${shown.join("\n")}`).toBe(0);
   });
 
-  test("messages that are no proper call are answered alike", async () => {
+  test("messages that are not a valid call get the same answers", async () => {
     const findings: Finding[] = [];
     for (const [method, params] of oddRequests(version)) {
       const [a, b] = [await theirs.request(method, params), await ours.request(method, params)];
@@ -99,14 +103,14 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.map(describeFinding)).toEqual([]);
   });
 
-  test("the tools have the same names, parameters, required ones and annotations", async () => {
+  test("the tools have the same names, parameters, required parameters and annotations", async () => {
     const [a, b] = [toolTable(await theirs.tools()), toolTable(await ours.tools())];
     expect(Object.keys(a).filter((name) => !(name in b))).toEqual([]);
     for (const [name, theirTool] of Object.entries(a)) expectServes(name, theirTool, b[name] as ToolShape);
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("every accepted difference was met", () => {
+  test.skipIf(CALLS < 1500)("every accepted difference was met in the run", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);
@@ -134,7 +138,10 @@ function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
   );
 }
 
-/** What a client written for theirs sends is taken: parameters may be more, required ones fewer. 3.3.6 has no annotations. */
+/**
+ * Expects that our tool serves a client written for theirs: ours may have more parameters and fewer required ones.
+ * 3.3.6 has no annotations.
+ */
 function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   expect(ours.properties, name).toMatchObject(theirs.properties);
   expect(
@@ -144,7 +151,7 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   if (theirs.readOnly) expect(ours.readOnly, name).toBe(true);
 }
 
-/** Bent arguments that are no object stay alone. */
+/** Adds our own arguments to a call. Arguments that are not an object stay as they are. */
 function withOwn(call: Call): Call {
   const { args, own } = call;
   return own === undefined || typeof args !== "object" || args === null ? call : { ...call, args: { ...args, ...own } };
@@ -154,7 +161,7 @@ function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["requ
   return error === undefined ? { value: result } : { error };
 }
 
-/** The files of PROJECT_SOURCES that are there, and the rules that ignore some; beside it the one that is mined. */
+/** Makes the files of PROJECT_SOURCES that exist, ignore rules for some of them, and the project that is mined. */
 function makeProject(folder: string): string {
   mkdirSync(`${folder}-mined`, { recursive: true });
   for (const [name, text] of Object.entries(MINED)) writeFileSync(join(`${folder}-mined`, name), text);

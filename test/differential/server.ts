@@ -1,13 +1,13 @@
 /**
- * One MCP server over stdio, the Python one or ours through its shim, as the differential test talks to it: one call at a time,
- * the whole answer, ids translated. Nothing is thrown: an error is an answer like others.
+ * Talks to one MCP server over stdio: the Python server, or ours through its shim. It sends one call at a time, returns
+ * the whole answer and translates ids. It never throws: an error is returned as an answer.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Call } from "./calls.ts";
 import { PROJECT } from "./values.ts";
 
-/** What a call came to: the tool's value, or the JSON-RPC error. */
+/** The answer of a call: the tool's value, or the JSON-RPC error. */
 export type Answer = { value: unknown } | { error: { code: number; message: string; data?: unknown } };
 
 type Message = {
@@ -21,10 +21,10 @@ const ANSWER_MAX_MS = 60_000;
 export class DifferentialServer {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
-  /** Ids given out, the newest name of each first: `@step@` → id. */
+  /** Ids that the server gave out, by `@step@`; the newest id of each name comes first. */
   readonly #ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** What a text to translate has in it. */
+  /** Matches everything in a text that has to be translated. */
   readonly #marks: RegExp;
   #lastId = 0;
 
@@ -35,7 +35,7 @@ export class DifferentialServer {
     this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|task_|${project}`);
     const [command = "", ...args] = argv;
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-    // readline also splits at U+2028, which stands in some answers: this splits at line feeds alone.
+    // readline also splits at U+2028, which occurs in some answers. This splits at line feeds only.
     this.#lines = splitLines(this.#child.stdout);
   }
 
@@ -53,7 +53,7 @@ export class DifferentialServer {
     return result?.tools ?? [];
   }
 
-  /** Ids are translated on the way out and back. */
+  /** Sends a call; ids are translated on the way out and back. */
   async call({ step, tool, args }: Call): Promise<Answer> {
     const sent = this.#translate(args, this.#ids);
     const { result, error } = await this.request("tools/call", { name: `mempalace_${tool}`, arguments: sent });

@@ -1,4 +1,4 @@
-/** One row a tool: its share of the calls and how its arguments are made. calls.ts draws from it. */
+/** One row for each tool: its share of the calls and how its arguments are made. calls.ts draws from these rows. */
 import type { ToolRow, World } from "./calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
 import { LOG_ROWS } from "./log-rows.ts";
@@ -54,7 +54,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
         world.choose.pick([value.PROJECT, `${value.PROJECT}/sub`, "/none", ""]),
       ),
       ...maybe(world, 0.5, "wing", () => world.choose.pick([...value.WINGS, "nowhere", ""])),
-      // Where 3.3.6 deletes what it cannot see, the palaces would go apart.
+      // 3.3.6 deletes rows that it does not show, which would make the two palaces differ.
       ...maybe(world, 0.3, "apply", () => world.isNew),
     }),
   },
@@ -108,7 +108,7 @@ function addDrawer(world: World): Record<string, unknown> {
 
 function updateDrawer(world: World): Record<string, unknown> {
   const { choose } = world;
-  // 3.3.6 keeps one row however long it becomes: that is shown once, in the closing calls.
+  // 3.3.6 keeps one row, however long it becomes. The closing calls show that once.
   const content = (): unknown =>
     world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
   return {
@@ -129,7 +129,10 @@ function diaryWrite(world: World): Record<string, unknown> {
   };
 }
 
-/** Dry runs: after a real one upstream answers the graph's questions from memory. A real one is among the closing calls. */
+/**
+ * Makes dry runs only: after a real run upstream answers the graph's questions from a cache. The closing calls have a
+ * real run.
+ */
 function mine(world: World): Record<string, unknown> {
   const { choose } = world;
   return {
@@ -199,7 +202,7 @@ function search(world: World): Record<string, unknown> {
   };
 }
 
-/** What only we have changes nothing of what both have. */
+/** Makes arguments that only our search has. They must not change the part of the answer that both have. */
 function ownOfSearch(world: World): Record<string, unknown> {
   const { choose } = world;
   if (!choose.chance(0.15)) return {};

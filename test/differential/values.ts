@@ -1,4 +1,7 @@
-/** Values that calls are made of: names, texts, numbers, dates; those that are taken, and those at the edges that are not. */
+/**
+ * Values that calls are made of: names, texts, numbers, dates. Some are valid, some are at the edge, some are just
+ * invalid.
+ */
 import type { World } from "./calls.ts";
 
 export const WINGS = [
@@ -14,9 +17,12 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
-/** Stands in calls for the folder that both servers see; what lies in it: `makeProject`. */
+/** Placeholder in calls for the folder that both servers see. `makeProject` makes what is in it. */
 export const PROJECT = "@PROJECT@";
-/** Sources there: kept, ignored by one of two .gitignore files, gone beside others that are there, gone with its folder. */
+/**
+ * Sources in that folder: kept, ignored by one of two .gitignore files, deleted while others in the folder remain,
+ * deleted with their folder.
+ */
 export const PROJECT_SOURCES = [
   "kept.md",
   "x.log",
@@ -55,7 +61,7 @@ const DATES = [
   ],
 ] as const;
 
-/** Mostly a good one. */
+/** Returns a name, mostly a valid one. */
 export function name(world: World, good: readonly string[]): unknown {
   return world.choose.chance(0.9) ? world.choose.pick(good) : world.choose.pick(BAD_NAMES);
 }
@@ -65,7 +71,7 @@ export function sentence(world: World, most = 12): string {
   return Array.from({ length: choose.between(2, most) }, () => choose.pick(WORDS)).join(" ");
 }
 
-/** Lengths around the size of a slice, in characters that are one, two and four bytes. */
+/** Returns a text with a length around the size of a slice, in characters of one, two or four bytes. */
 export function content(world: World): unknown {
   const { choose } = world;
   if (choose.chance(0.08)) return choose.pick(["", "   ", "\n", "a\0b", 5, null, ["x"], "\ud800 half", "\ufeff"]);
@@ -84,7 +90,10 @@ function long(world: World): string {
   return [...mark, ...points.slice(0, size - mark.length)].join("");
 }
 
-/** An id somebody was given, a slice of it, or none. `whole`: an old server does not know the id of a split drawer. */
+/**
+ * Returns an id of a drawer, of a slice of it, or an unknown one. With `whole`, split drawers are left out: an old
+ * server does not know their ids.
+ */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;
   if (choose.chance(0.1)) return choose.pick(["nope", "", "drawer_proj_notes_0", "@99999@", "a'b\"c"]);
@@ -102,7 +111,7 @@ export function dates(world: World): Record<string, unknown> {
   };
 }
 
-/** A key with one of the values, now and then. */
+/** Returns the key with one of the values, with this probability. */
 export function maybe(world: World, probability: number, key: string, make: () => unknown): Record<string, unknown> {
   return world.choose.chance(probability) ? { [key]: make() } : {};
 }

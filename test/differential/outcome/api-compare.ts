@@ -1,6 +1,7 @@
 /**
- * Are two answers the same? Ids are masked by their form, times as times, texts in own words as texts, and what hangs on the ranking or the
- * model as numbers. What else differs is a finding, unless an entry of api-differences.ts says why it may.
+ * Compares two answers. Ids and times are masked by their form, and free wording is reduced to "a text". Values that
+ * depend on the ranking or the model are reduced to "a number". Every other difference is a finding, unless an entry of
+ * api-differences.ts allows it.
  */
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
@@ -13,7 +14,7 @@ export type Told = { tools: unknown[] } | { status: number; body: unknown } | { 
 const ID = /\b(working|history|patterns|memory_bank|books?)_[0-9a-f]{8}((?:_chunk_\d+)?)\b/g;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?$/;
 const JSON_TEXT = /^[[{].*[\]}]$/s;
-/** In own words, or prose around what is compared elsewhere. */
+/** Keys whose text each server words differently, or whose parts are compared elsewhere. */
 const WORDED = [
   "formatted_injection",
   "context_only",
@@ -23,18 +24,18 @@ const WORDED = [
   "data_path",
   "version",
 ];
-/** Of the ranking, the model or the machine. */
+/** Keys whose numbers depend on the ranking, the model or the machine. */
 const OF_RANKING = [
   ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
   ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
 ];
-/** Of what was made in this very run; how older ones are said is held by questions.test.ts. */
+/** The age of a memory that was made in this run. questions.test.ts tests how higher ages are worded. */
 const AGE = /^(?:now|\d+m)$/;
 /** The age of a memory in a tool's text. */
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
-/** Undefined where they agree; `used` collects the names of the differences that were needed for it. */
+/** Returns undefined if the answers agree. `used` collects the names of the differences that were needed for that. */
 export function compareAnswers(
   version: RoampalVersion,
   step: Step,
@@ -54,7 +55,7 @@ export function compareAnswers(
   return isSame(...pair) ? undefined : { theirs: pair[0], ours: pair[1] };
 }
 
-/** Of a list by score the scores, too, in their order. */
+/** Returns the answer's shape. A list sorted by score keeps its scores, in order. */
 function shape(step: Step, told: Told): unknown {
   const { query, sort_by } = given(step);
   const results = bodyOf(told)?.["results"];
@@ -64,7 +65,7 @@ function shape(step: Step, told: Told): unknown {
     : masked(told);
 }
 
-/** Keys in any order. */
+/** Compares two values; the order of keys does not count. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
   if (!isRecord(a) || !isRecord(b)) return a === b;
@@ -82,14 +83,14 @@ function masked(value: unknown, key = ""): unknown {
   }
   if (Array.isArray(value)) {
     const list = value.map((one) => masked(one));
-    // Of what was made in the same moment no order is promised.
+    // Memories made in the same moment may come in any order.
     return key === "results" ? list.toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1)) : list;
   }
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, masked(one, name)]));
 }
 
-/** Names, and of each argument what it may be, without what is said of it. */
+/** Returns the tools' names and what each argument accepts, without the descriptions. */
 function toolsOf(told: Told): unknown {
   if (!("tools" in told)) return undefined;
   const tools = told.tools as { name: string; inputSchema: unknown }[];
@@ -100,7 +101,7 @@ function wordsOf(memory: unknown): string {
   return isRecord(memory) ? String(memory["content"] ?? memory["text"]) : "";
 }
 
-/** A list that is kept as a text. */
+/** Parses a list that is stored as a text. */
 function asJson(text: string): unknown {
   try {
     return masked(JSON.parse(text));
@@ -109,7 +110,7 @@ function asJson(text: string): unknown {
   }
 }
 
-/** That a server gave out with an answer. */
+/** Returns the id that a server gave out with an answer. */
 export function idIn(told: Told | undefined): string | undefined {
   if (told === undefined) return undefined;
   if ("tools" in told) return undefined;

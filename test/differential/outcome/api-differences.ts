@@ -1,6 +1,7 @@
 /**
- * Where our HTTP API and our tools answer otherwise than the real Roampal, on purpose: one entry a reason. The differential test uses nothing
- * else to forgive a disagreement, and an entry that no step needed fails it.
+ * Lists where our HTTP API and our tools deliberately answer differently from the real Roampal, one entry for each
+ * reason. The differential test forgives a disagreement only by an entry of this table, and fails if no step needed an
+ * entry.
  */
 import { asksNothing } from "../../../src/learning/asked.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
@@ -26,7 +27,7 @@ export type ApiDifference = {
   name: string;
   versions: readonly RoampalVersion[];
   why: string;
-  /** Both answers, masked, without what may differ; undefined where the entry does not apply. */
+  /** Returns both masked answers without the parts that may differ, or undefined if the entry does not apply. */
   mend: (theirs: unknown, ours: unknown, step: Step) => [unknown, unknown] | undefined;
 };
 
@@ -34,7 +35,7 @@ const OLD = ["0.3.6.1"] as const;
 const NEW = ["0.6.0"] as const;
 const BOTH = ["0.3.6.1", "0.6.0"] as const;
 
-/** Of the statuses alone. */
+/** Compares the statuses only. */
 const statuses =
   (theirs: number, ours: number, is: (step: Step) => boolean): ApiDifference["mend"] =>
   (theirAnswer, ourAnswer, step) =>
@@ -45,7 +46,7 @@ const without =
   (theirs, ours, step) =>
     is(step) ? [withoutKeys(theirs, theirKeys), withoutKeys(ours, ourKeys)] : undefined;
 
-/** Of each memory, wherever it stands: keys of its metadata, and of itself. */
+/** Keys of a memory and of its metadata, wherever an answer holds one. */
 const STANDING = [
   ...["content", "text", "score", "uses", "success_count", "last_outcome", "last_used", "outcome_history"],
   "original_id",

@@ -1,4 +1,4 @@
-/** What the entries of api-differences.ts have in common: parts of answers, and memories wherever an answer holds them. */
+/** Helpers of the entries in api-differences.ts: they take parts out of answers and find the memories in them. */
 import { isRecord } from "../mend.ts";
 import type { Step } from "./api-steps.ts";
 
@@ -19,7 +19,7 @@ export function textOf(told: unknown): string | undefined {
   return isRecord(told) && typeof told["text"] === "string" ? told["text"] : undefined;
 }
 
-/** What a request held. */
+/** Returns the body of a request. */
 export function given(step: Step): Row {
   return step.via === "http" && isRecord(step.body) ? step.body : {};
 }
@@ -32,7 +32,7 @@ export function isTool(step: Step, name: string): boolean {
   return step.via === "tool" && step.name === name;
 }
 
-/** Places of what does not fit, in the order of their names; undefined for any other answer. */
+/** Returns the names of the invalid fields, sorted, or undefined if the answer is not about invalid fields. */
 export function places(told: unknown): string[] | undefined {
   const detail = bodyOf(told)?.["detail"];
   if (statusOf(told) !== 422 || !Array.isArray(detail)) return undefined;
@@ -51,7 +51,7 @@ function mapLists(told: unknown, change: (memories: Row[]) => unknown): unknown 
   return { ...(told as Row), body: { ...body, ...Object.fromEntries(changed) } };
 }
 
-/** Of memories that a question has found those that both show, in any order, and of each what both have. */
+/** Keeps the memories found by a question that both answers show, in any order, and the keys that both have. */
 export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unknown, unknown] | undefined {
   const isAsked = isPath(step, "hooks/get-context") || (isPath(step, "search") && given(step)["query"] !== undefined);
   const [a, b] = [bodyOf(theirs), bodyOf(ours)];
@@ -72,7 +72,7 @@ export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unk
   return [shared(a, b), shared(b, a)];
 }
 
-/** How many memories both show, where a question has found them. */
+/** Counts the memories that both answers show, if a question found them. */
 export function sharedCount(theirs: unknown, ours: unknown, step: Step): number {
   const [shared] = memoriesShared(theirs, ours, step) ?? [];
   const body = bodyOf(shared) ?? {};
@@ -93,7 +93,7 @@ function onlyShared(one: Row, other: Row): Row {
   );
 }
 
-/** Of a text that lists memories the entries of those that both show, in any order and without their places. */
+/** Keeps the entries of a text that both answers list, in any order and without their numbers. */
 export function entriesShared(theirs: unknown, ours: unknown): [unknown, unknown] | undefined {
   const texts = [theirs, ours].map((told) => textOf(told));
   if (!texts.every((text) => text?.includes("result(s) for ") === true)) return undefined;
@@ -109,6 +109,6 @@ export type Entry = { notes: string; words: string };
 
 function entryOf(text: string): Entry {
   const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
-  // A minute may have begun for one of the two.
+  // A new minute may have begun for one of the two servers.
   return { notes: notes.replace(/\((?:now|\d+m)\b/, "(<age>"), words };
 }

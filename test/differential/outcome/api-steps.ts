@@ -1,7 +1,10 @@
-/** What both servers are asked, seeded: requests of the HTTP API and calls of the tools, in one order on one memory. */
+/**
+ * Makes the seeded steps for both servers: requests of the HTTP API and calls of the tools, in one order, on one
+ * memory.
+ */
 import { seededRandom } from "../../helpers/random.ts";
 
-/** `@3@` in it is the id that step 3 was answered, `@3:history@` that of the memory after it has moved. */
+/** `@3@` in a step is the id that step 3 was answered. `@3:history@` is the id of that memory after it has moved. */
 export type Step =
   | { via: "http"; method: "GET" | "POST"; path: string; body?: unknown }
   | { via: "list" }
@@ -29,7 +32,7 @@ class Script {
     return values[Math.floor(this.#random() * values.length)] as T;
   }
 
-  /** Unlike any other text. */
+  /** Returns a text unlike any other. */
   text(): string {
     this.#named += 1;
     return `${this.pick(TOPICS)} ${this.pick(TOPICS)} note${this.#named}`;
@@ -96,7 +99,7 @@ function keepTakeaway(script: Script, via = script.pick(["http", "tool"])): numb
   return at;
 }
 
-/** Two turns, in each of which two memories are scored that were made for it, and the exchange before. */
+/** Adds two turns. Each scores two memories made for it, and the exchange before it. */
 function turns(script: Script): void {
   const made = [0, 1].map(() => keepTakeaway(script, "http"));
   turn(script, Object.fromEntries(made.map((at) => [`@${at}@`, script.pick(OUTCOMES)])));
@@ -172,7 +175,7 @@ const ACTS: ((script: Script) => unknown)[] = [
   ask,
 ];
 
-/** Requests that do not fit, or only just. */
+/** Requests that are invalid, or just valid. */
 const WRONG: [path: string, body: unknown][] = [
   ["hooks/get-context", {}],
   ["hooks/get-context", { query: 5 }],

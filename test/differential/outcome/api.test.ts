@@ -1,6 +1,7 @@
 /**
- * The HTTP API and the tools of memory with outcomes, against the real Roampal's own servers: the same seeded steps, and after each the same
- * status, the same keys, types and values of the answer. Every accepted difference is an entry of api-differences.ts, and each was met in the run.
+ * Sends the same seeded steps to our HTTP API and tools and to the real Roampal's own servers. After each step, the
+ * status and the answer's keys, types and values must agree. Every accepted difference is an entry of
+ * api-differences.ts, and the run must meet each entry.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +26,7 @@ for (const version of ROAMPAL_VERSIONS) {
   test.skipIf(missing !== undefined)(missing === undefined ? title : `${title} (${missing})`, () => agrees(version));
 }
 
-/** Both versions are asked the same. */
+/** Our answers, which are compared with both versions. */
 let ours: Promise<Told[]> | undefined;
 
 async function agrees(version: RoampalVersion): Promise<void> {
@@ -39,7 +40,7 @@ async function agrees(version: RoampalVersion): Promise<void> {
     return found === undefined ? [] : [{ at, step, ...found }];
   });
   expect(findings.slice(0, SHOWN), `${findings.length} of ${steps.length} steps differ`).toEqual([]);
-  // Which memories fit is each one's own: most of the time they are the same.
+  // Each server ranks by its own rule; most of the time both choose the same memories.
   const shared = steps.reduce((sum, step, at) => sum + sharedCount(theirs[at], told[at], step), 0);
   expect(shared).toBeGreaterThan(SHARED_MIN);
   const known = API_DIFFERENCES.filter(({ versions }) => versions.includes(version)).map(({ name }) => name);

@@ -1,6 +1,6 @@
 /**
- * The real Roampal's own clients, as their packages have them, against the broker's port over real HTTP: the hooks of Claude Code and the MCP
- * server. Only the number of the port is another one, which the test chooses (client/sitecustomize.py).
+ * Runs the real Roampal's own clients, unchanged, against the broker's port over real HTTP: the hooks of Claude Code
+ * and the MCP server. Only the port's number differs, which the test chooses (client/sitecustomize.py).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ for (const version of ROAMPAL_VERSIONS) {
     async () => {
       await using palace = await withDoors(false, LOCAL);
       const { instance, holders } = await identity(palace);
-      // Our bound of an id's length, so that the hook gets an error.
+      // The id is longer than we accept, so the hook gets an error.
       await submit(version, palace, "s".repeat(300), "How is the oven cleaned?");
       await vi.waitFor(async () => expect((await identity(palace)).instance).toBe(instance), {
         timeout: 60_000,
@@ -114,7 +114,7 @@ for (const version of ROAMPAL_VERSIONS) {
 
 type Found = { uses: number; metadata: Record<string, unknown> };
 
-/** Its own MCP server over stdio, which calls the port. */
+/** Starts Roampal's own MCP server over stdio, which calls the broker's port. */
 async function mcpServer(
   version: RoampalVersion,
   palace: Behind,

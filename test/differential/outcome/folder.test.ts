@@ -1,6 +1,7 @@
 /**
- * Data folders of the real Roampal, the specification's version and the newest: what it has kept comes here field by field, goes back to the
- * letter, with the graphs of the older one, and is searched and scored in there. Only its model is a stand-in (folder.py).
+ * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again
+ * unchanged, with the older one's graphs. Roampal then searches and scores in the exported folder. Only its model is a
+ * stand-in (folder.py).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,7 @@ type Held = {
   collection: string;
   text: string;
   metadata: Record<string, unknown>;
-  /** Of the fields, by their names in Python. */
+  /** Python's type of each field, by the field's name. */
   types: Record<string, string>;
   isZero: boolean;
 };
@@ -32,7 +33,7 @@ type Folder = {
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
 
-/** One of everything that a Roampal keeps. */
+/** Steps that make one of everything a Roampal keeps. */
 const LIFE: Step[] = [
   ["store", "the flaky deploy wants a longer timeout", "working", { query: "why does the deploy fail", project: "a" }],
   ["store", "rebase before merging", "history", {}],
@@ -62,7 +63,7 @@ async function palaceSays(palace: TestPalace, ...args: string[]): Promise<Record
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** What is here of each, in the palace's own words. */
+/** Expects that our palace holds each of these memories. */
 async function expectHere(palace: TestPalace, held: Folder["held"]): Promise<void> {
   for (const [id, { collection, text, metadata }] of Object.entries(held)) {
     const told = await palaceSays(palace, "outcome", "why", id);
@@ -81,7 +82,7 @@ const withoutVectors = (held: Folder["held"]): unknown =>
 for (const version of ROAMPAL_VERSIONS) {
   const missing = await roampalMissing(version);
   test.skipIf(missing !== undefined)(
-    `a folder of Roampal ${version} comes here whole, and goes back to it`,
+    `a folder of Roampal ${version} is imported whole and exported again unchanged`,
     { timeout: 240_000 },
     async () => {
       await using palace = createTestPalace();
@@ -116,7 +117,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(opened.faults).toEqual([]);
         expect(withoutVectors(opened.held)).toEqual(withoutVectors(held));
         expect(opened.graphs).toEqual(life.graphs);
-        // The newest embeds anew what it finds.
+        // The newest version computes the embeddings of the memories again.
         expect(Object.values(opened.held).every(({ isZero }) => isZero)).toBe(version === "0.3.6.1");
 
         const moved = Object.keys(held).find((id) => id.startsWith("history_") && id !== life.made[1]) ?? "";
@@ -145,7 +146,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(used.held[moved]?.metadata["uses"]).toBe(3);
         expect(Object.keys(used.held)).toHaveLength(count + 1);
 
-        // What was scored over there in the meantime comes back.
+        // The memories that Roampal scored in the meantime are imported again.
         expect(await palaceSays(palace, "outcome", "import", back)).toMatchObject({
           ...{ added: 1, updated: 1, kept: [], graphs: { refused: [] } },
         });

@@ -1,6 +1,6 @@
 /**
- * The real Roampal's own plugin for opencode, as its packages have it, against the broker's port over real HTTP. Only the number of the port
- * is another one; the model that judges for the plugin is a server of the test.
+ * Runs the real Roampal's own plugin for opencode, unchanged, against the broker's port over real HTTP. Only the port's
+ * number differs. The model that judges for the plugin is a server of the test.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ for (const version of ROAMPAL_VERSIONS) {
 
       await opencode.turn("s1", "How is the oven cleaned?", "With soda and patience.");
       const shown = await opencode.turn("s1", "Thanks, that worked. And the fridge?", "With vinegar.");
-      // The later one leaves the judging to its model alone.
+      // The later version leaves the judging to its model.
       if (version === "0.3.6.1") expect(shown).toContain("With soda and patience.");
       const summaries = (): Promise<unknown> =>
         found(palace, { metadata_filters: { memory_type: "exchange_summary" } });
@@ -58,7 +58,10 @@ async function found(palace: Behind, narrowed: object): Promise<unknown> {
   return (await told(palace.door, "/api/search", asked))["results"];
 }
 
-/** A model behind an API like OpenAI's that calls every exchange a success. Its answer has the fields of both versions. */
+/**
+ * Starts a model behind an API like OpenAI's that calls every exchange a success. Its answer has the fields of both
+ * versions.
+ */
 async function judgingModel(): Promise<AsyncDisposable & { url: string; asked: string[] }> {
   const verdict = { summary: SUMMARY, outcome: "worked", exchange_summary: SUMMARY, exchange_outcome: "worked" };
   const content = JSON.stringify({ ...verdict, facts: [FACT] });

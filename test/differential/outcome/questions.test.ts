@@ -1,7 +1,7 @@
 /**
- * What is read out of a question and learned of it, against the real Roampal's own functions on the same seeded cases: concepts, kinds of
- * talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs, and is asked the rest. Every accepted difference is an
- * entry below, and each was met in the run.
+ * Compares what we read out of a question, and learn from it, with the real Roampal's own functions on the same seeded
+ * cases: concepts, kinds of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked
+ * the rest. Every accepted difference is an entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ import type { Telling } from "../../../src/memory/port/outcome.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Name → why it stays. The first of them need the graphs. */
+/** Accepted differences: the name and the reason. The first ones need the graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops what merely contains one of its own words, `networking` for `working` (defect D9)",
@@ -43,13 +43,16 @@ const NEAR = 1e-9;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
-/** What a text is made of: words of each kind of talk, whole and in others; of the memory itself; short ones, stop words, other scripts. */
+/**
+ * Words that texts are made of: words of each kind of talk (whole and inside others), words of the memory itself, short
+ * words, stop words, other scripts.
+ */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Without the memory's own words, which are dropped differently. */
+/** Words that are not words of the memory itself, because we and Roampal drop those differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];
@@ -69,7 +72,7 @@ type Answers = {
   routes?: Routed[];
   solutions?: Solutions[];
 };
-/** `same`: the texts that are one question to it. */
+/** `same` holds the texts that Roampal treats as one question. */
 type Solutions = { exactly: [id: string, times: number][]; same: string[] };
 type Note = (name: Name) => void;
 
@@ -84,7 +87,7 @@ function cases(): Cases {
     Array.from({ length: below(most) }, () => [pick(texts), of(), outcome()]);
   return {
     texts: Array.from({ length: CASES }, () => some(WORDS, 14)),
-    // Half a minute from where the words change.
+    // Each age is half a minute away from an age at which the wording changes.
     ages: Array.from(
       { length: CASES },
       (_, at) => 30 + pick([60 * (at % 100), HOUR * (at % 60), DAY * (at % 40), DAY * at * 2]),
@@ -176,7 +179,7 @@ function expectRoutes({ told, query }: Case, theirs: Routed | undefined, note: N
   if (Math.abs(without.total - ours.total) > NEAR) note("partials-are-uses");
   const { total_score: total = 0, top_collections: top } = recommended;
   expect(without.total).toBeCloseTo(total, 9);
-  // The last digits of a sum hang on its order, and with them what lies on an edge.
+  // The last digits of a sum depend on its order, so a score at a threshold may be on either side of it.
   const isOn = (edge: number, score: number): boolean => Math.abs(score - edge) < NEAR;
   if (isOn(0.5, total) || isOn(2, total)) return;
   if (Object.values(scores).some((score) => [0.1, 0.5].some((edge) => score !== edge && isOn(edge, score)))) return;

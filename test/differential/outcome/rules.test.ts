@@ -1,6 +1,7 @@
 /**
- * The rules of memory that learns from outcomes, against the real Roampal's own services: the specification's version and the newest, on
- * the same seeded cases. Every accepted difference is an entry below, and each was met in the run.
+ * Compares the rules of memory that learns from outcomes with the real Roampal's own services, of 0.3.6.1 and of the
+ * newest version, on the same seeded cases. Every accepted difference is an entry below, and the run must meet each
+ * entry.
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +15,7 @@ import type { Outcome } from "../../../src/memory/port/outcome.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 
-/** Name → where it is met, and why it stays. */
+/** Accepted differences: the name, where the run meets it, and the reason. */
 const DIFFERENCES = {
   "unknown-changes-nothing":
     "the seed document says so; both packages take 0.05 of the score and count a use (decision 1)",
@@ -28,7 +29,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 1);
 const LIVES = 600;
 const RANKS = 600;
 const CUTS = 200;
-/** 0.6.0 takes 1.96 for the quantile, which is as good (2.9). */
+/** 0.6.0 uses 1.96 as the quantile, which is as good (2.9). */
 const TOLERANCES: Readonly<Record<RoampalVersion, number>> = { "0.3.6.1": 1e-6, "0.6.0": 1e-5 };
 const DAY_MS = 86_400_000;
 const THRESHOLDS = [0.1, 0.2, 0.4, 0.7, 0.9];
@@ -90,7 +91,7 @@ function cases(): { lives: Life[]; ranks: Ranked[]; cuts: Cut[] } {
   };
 }
 
-/** As rules.py reads them. Roampal is not asked for outcomes that change nothing here. */
+/** Returns the cases as rules.py reads them. Roampal is not asked about outcomes that change nothing here. */
 function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   return {
     lives: lives.map(({ collection, score, uses, successes, days, outcomes }) => ({
@@ -106,12 +107,12 @@ function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   };
 }
 
-/** Roampal's times have no zone. */
+/** Formats a time without a zone, as Roampal writes it. */
 function localTime(ms: number): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
-/** What a memory is after each outcome that counts. */
+/** Returns the state of a memory after each outcome that counts. */
 function live({ collection, score, uses, successes, days, outcomes }: Life): Step[] {
   let now = { ...newStanding(score), uses, successes };
   let place: Collection | undefined = collection;
@@ -126,7 +127,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
   });
 }
 
-/** Why two steps differ; undefined where they are the same. */
+/** Says why two steps differ; returns undefined if they are the same. */
 function difference(ours: Step, theirs: Step, before: Step, version: RoampalVersion): string | undefined {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < TOLERANCES[version];
   const same =

@@ -1,4 +1,7 @@
-/** Where the list of our tools and their arguments is otherwise than the real Roampal's: entries of api-differences.ts. */
+/**
+ * Entries of api-differences.ts for the list of tools: where our tools and their arguments differ from the real
+ * Roampal's.
+ */
 import { isRecord, withoutKeys } from "../mend.ts";
 import type { ApiDifference } from "./api-differences.ts";
 import type { Row } from "./api-mend.ts";
@@ -8,7 +11,10 @@ const BOTH = ["0.3.6.1", "0.6.0"] as const;
 
 type Tool = { properties: Row; required?: string[] };
 
-/** The lists without arguments of one tool, and whether they must be given; for a tool that there is not, without the tool. */
+/**
+ * Removes arguments of one tool, and whether they are required, from both lists. If one list lacks the tool, removes
+ * the tool.
+ */
 const without =
   (tool: string, ...names: readonly string[]): ApiDifference["mend"] =>
   (theirs, ours, { via }) => {

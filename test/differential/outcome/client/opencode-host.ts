@@ -28,5 +28,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   await hooks[name]?.(input, output);
   process.stdout.write(`${JSON.stringify({ output, taken })}\n`);
 }
-// Its timers would keep the process.
+// The plugin's timers would keep the process alive.
 process.exit(0);
