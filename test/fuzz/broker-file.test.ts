@@ -1,6 +1,7 @@
 /**
- * `broker.json` as anybody could have written it. Reading it never throws; looking for the broker behind it ends soon, dials
- * only what is a door, says no secret to it, and takes nobody for the broker who does not answer with the file's instance id.
+ * Feeds arbitrary `broker.json` files to the code that looks for a broker. Reading a file never throws. The search ends
+ * soon, dials only valid doors, sends no secret to them, and accepts only a broker that answers with the file's
+ * instance id.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -17,13 +18,16 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Dialling a silent door takes two seconds, and a file may name a few of them. */
+/** Dialling a silent door takes two seconds, and a file may name several such doors. */
 const SOON_MS = 25_000;
-/** Stand for the port of the lane's trap and the sockets' folder, which are others in each run. */
+/** Placeholders for the port of the lane's trap and for the sockets' folder, which differ in each run. */
 const PORT = "54321";
 const FOLDER = "/folder";
 
-/** Who listens behind a door: the broker with the id `right`, another, one of another protocol, and worse. */
+/**
+ * Programs that may listen behind a door: the broker with the id `right`, a broker with another id, one with another
+ * protocol version, and worse.
+ */
 const SPEAKERS: Readonly<Record<string, (socket: Socket) => void>> = {
   right: answerAs("right", PROTOCOL),
   other: answerAs("other", PROTOCOL),
@@ -36,10 +40,12 @@ const SPECIALS = { fifo: "fifo", zero: "/dev/zero", folder: ".", loop: "loop", a
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
-/** Have the id that the file names; only a look at the health tells which protocol they speak. */
+/**
+ * Listeners that answer with the id the file names. Only their health answer says which protocol version they speak.
+ */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** A TCP port a lane: who came there, and what was said. */
+/** A TCP port for each lane: how often it was dialled, and the bytes it received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -104,7 +110,7 @@ fuzz("broker-file", {
   },
 });
 
-/** Whether it finds a broker; what it throws is typed and has a next step. */
+/** Returns whether a broker was found. Errors must be typed and name a next step. */
 async function lookFor(config: Config, number: number): Promise<boolean> {
   try {
     if (number % 2 === 0) return (await findBroker(config)) !== undefined;
@@ -155,7 +161,7 @@ function door(chooser: Chooser, oneOfMany: boolean): string {
   return object(chooser.bent(chooser.chance(0.6) ? unix : tcp, 0.05));
 }
 
-/** What Node's connect() also takes for an address, and what nobody does. */
+/** Returns a value that Node's connect() also accepts as an address, or one that nothing accepts. */
 function odd(chooser: Chooser): string {
   return chooser.pick([
     PORT,
@@ -196,7 +202,7 @@ function place(path: string, text: string, special: keyof typeof SPECIALS | unde
 function answerAs(instanceId: string, protocol: object): (socket: Socket) => void {
   const health = JSON.stringify({ status: "ready", instanceId, version: "0", protocol });
   const head = `palace-instance: ${instanceId}\r\nContent-Length: ${health.length}\r\n\r\n${health}`;
-  // One answer for both questions: a look at the health ends with the length, a stream does not.
+  // One answer serves both questions: the health request ends after its length, a stream goes on.
   return (socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\n${head}`);
 }
 

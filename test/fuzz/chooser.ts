@@ -1,6 +1,12 @@
-/** Choices of one input: numbers, texts, bytes and JSON as nobody sane would write it. All chance comes from one generator. */
+/**
+ * Makes the random choices of one input: numbers, texts, bytes and JSON that no sane program would write. All
+ * randomness comes from one generator.
+ */
 
-/** What has broken programs before: empty, control characters, other planes, halves of pairs, names of the language. */
+/**
+ * Strings that have broken programs before: empty, control characters, characters outside the BMP, halves of surrogate
+ * pairs, JavaScript's own property names.
+ */
 const STRINGS = [
   "",
   " ",
@@ -39,7 +45,7 @@ const STRINGS = [
   "^x",
 ];
 
-/** Number literals at the edges of what a double, an int64 and a parser take. */
+/** Number literals at the limits of a double, an int64 and a parser. */
 const NUMBERS = [
   "0",
   "-0",
@@ -68,12 +74,12 @@ export class Chooser {
     this.#random = random;
   }
 
-  /** 0 … below - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   below(below: number): number {
     return Math.floor(this.#random() * below);
   }
 
-  /** Both ends included. */
+  /** Returns an integer between the two, both included. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
@@ -106,7 +112,7 @@ export class Chooser {
     return this.chance(0.7) ? this.pick(NUMBERS) : String((this.#random() - 0.5) * 10 ** this.between(-3, 20));
   }
 
-  /** A JSON text, mostly well-formed; `depth` levels at most unless it is one of the deep ones. */
+  /** Returns a JSON text, mostly well-formed. It has at most `depth` levels, except for a few that are very deep. */
   json(depth = 3): string {
     switch (this.below(depth > 0 ? 9 : 6)) {
       case 0:
@@ -133,7 +139,7 @@ export class Chooser {
       : `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
   }
 
-  /** Some of the entries changed, taken out, doubled, renamed; now and then one more that nobody asked for. */
+  /** Changes, drops, doubles and renames some of the entries, and sometimes adds an unknown one. */
   bent(entries: readonly Entry[], probability: number): Entry[] {
     const result = entries.flatMap((entry): Entry[] => {
       if (!this.chance(probability)) return [entry];
@@ -144,7 +150,7 @@ export class Chooser {
     return result;
   }
 
-  /** The same bytes with a few of them changed, taken out, doubled, or cut off. */
+  /** Returns the bytes with a few of them changed, removed or doubled, or with the end cut off. */
   damaged(whole: Buffer): Buffer {
     let bytes = whole;
     for (let times = this.between(1, 3); times > 0; times--) {
@@ -169,7 +175,7 @@ export class Chooser {
   }
 }
 
-/** A JSON object from texts that are JSON already; the same key may come twice. */
+/** Joins values that are JSON texts into a JSON object. The same key may occur twice. */
 export function object(entries: readonly Entry[]): string {
   return `{${entries.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join()}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What reaches the host's end of a bridge: bytes at the gate's socket of a real broker, keys that somebody asks us to let in,
- * and what the other side says before the gate's greeting.
+ * Attacks the host's end of a bridge: with bytes at the gate's socket of a real broker, with keys that somebody asks us
+ * to authorize, and with output of the other side before the gate's greeting.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -51,7 +51,7 @@ fuzz<Buffer[]>("gate-bytes", {
     const late = setTimeout(() => socket.destroy(), 30_000);
     await new Promise((resolve) => socket.once("close", resolve));
     clearTimeout(late);
-    // Nobody who comes through the gate ends the broker.
+    // A peer that comes through the gate cannot stop the broker.
     expect(heard).not.toContain('"stopping":true');
     expect(heard).not.toContain("INTERNAL");
   },
@@ -100,7 +100,7 @@ fuzz<{ text: string; command: string[] }>("gate-keys", {
       return;
     }
     const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
-    // One line more, restricted, with a well-formed key; all others as they were.
+    // The file has one more line, with options and a well-formed key; the other lines are unchanged.
     expect(lines.slice(0, OTHERS.length)).toEqual(OTHERS);
     expect(lines.length).toBe(OTHERS.length + 1);
     expect(lines.at(-1)).toMatch(

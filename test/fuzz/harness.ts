@@ -1,10 +1,11 @@
 /**
- * Seeded fuzzing as ordinary tests. Each input has a generator of its own, made from the seed and its number, so one input
- * can be made again without those before it. A failure leaves a file and prints the command that makes it fail again.
+ * Runs seeded fuzzing as ordinary tests. Each input has its own generator, made from the seed and the input's number, so
+ * one input can be made again without the inputs before it. A failure is written to a file, and the test prints the
+ * command that repeats it.
  *
- *   FUZZ_SEED=7 ./scripts/test fuzz          other inputs (default 1: a red run is about the change, not about luck)
- *   FUZZ_COUNT=1000000 ./scripts/test fuzz   more of them
- *   FUZZ_AT=1234 ./scripts/test fuzz         one input; FUZZ_AT=1200-1234 those, where what came before matters
+ *   FUZZ_SEED=7 ./scripts/test fuzz          uses other inputs (default 1, so that a red run is caused by a change)
+ *   FUZZ_COUNT=1000000 ./scripts/test fuzz   runs more inputs
+ *   FUZZ_AT=1234 ./scripts/test fuzz         runs one input; FUZZ_AT=1200-1234 runs a range, if earlier inputs matter
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,24 +14,27 @@ import { seededRandom } from "../helpers/random.ts";
 import { Chooser } from "./chooser.ts";
 
 export type FuzzOptions<T> = {
-  /** Inputs, FUZZ_COUNT replaces it. */
+  /** Number of inputs; FUZZ_COUNT overrides it. */
   count: number;
-  /** Makes one input, the `number`th; must take all its chance from `chooser`. */
+  /** Makes the input number `number`. All its randomness must come from `chooser`. */
   generate: (chooser: Chooser, number: number) => T;
-  /** Throws where something that must hold does not. `lane` is busy with one input at a time. */
+  /** Throws if a property is violated. Each `lane` checks one input at a time. */
   check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
-  /** Inputs checked at the same time. */
+  /** Number of inputs that are checked at the same time. */
   lanes?: number;
-  /** After the last input: what must hold for all of them together; `isWhole`: those were all of `count`, or more. */
+  /**
+   * Runs after the last input and checks what all inputs must fulfil together. `isWhole` is true if at least `count`
+   * inputs ran.
+   */
   finish?: (all: { isWhole: boolean }) => Promise<void> | void;
 };
 
 const FAILURES = join(import.meta.dirname, "failures");
-/** No input may take that long, on any machine. */
+/** Time limit of one input, on any machine. */
 const INPUT_MAX_MS = 60_000;
 const TEST_MAX_MS = 3_600_000;
 
-/** One test. `name` is words and hyphens: it becomes a file name and a pattern on a command line. */
+/** Declares one test. `name` consists of words and hyphens: it becomes a file name and a pattern on a command line. */
 export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
   const { count, generate, check, lanes = 1, finish } = options;
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -49,13 +53,13 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
           failed = true;
           throw reported({ name, seed, number, input, error });
         }
-        // An input that was checked without waiting: timers and sockets get their turn.
+        // If an input was checked without waiting, timers and sockets get their turn here.
         if (number % 256 === 0) await new Promise(setImmediate);
       }
     };
     const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
     const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
-    // One broken thing makes several lanes fail: the first input is the one to look at.
+    // One broken property makes several lanes fail: the first input is the one to look at.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
     await finish?.({ isWhole: first === 0 && last >= count - 1 });
@@ -77,7 +81,7 @@ function numberOf(error: Error): number {
 
 type Failure = { name: string; seed: number; number: number; input: unknown; error: unknown };
 
-/** The failure with its command, after it was written down. */
+/** Writes the failure to a file and returns an error with the command that repeats it. */
 function reported({ name, seed, number, input, error }: Failure): Error {
   const why = error instanceof Error ? error.message : String(error);
   const replay = `FUZZ_SEED=${seed} FUZZ_AT=${number} ./scripts/test fuzz -t ${name}`;
@@ -87,7 +91,7 @@ function reported({ name, seed, number, input, error }: Failure): Error {
   return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
 }
 
-/** Bytes as base64; JSON.stringify has already asked a Buffer for its own form. */
+/** Formats bytes as base64. JSON.stringify has already called the Buffer's own toJSON. */
 function readable(_key: string, value: unknown): unknown {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data)
@@ -101,7 +105,7 @@ function range(at: string | undefined, count: number): { first: number; last: nu
   return { first, last };
 }
 
-/** Neighbouring numbers must not give neighbouring generators. */
+/** Mixes seed and number, so that neighbouring numbers get unrelated generators. */
 function mix(seed: number, number: number): number {
   return Math.imul(seed ^ Math.imul(number + 1, 0x9e3779b1), 0x85ebca6b) >>> 0;
 }

@@ -1,6 +1,7 @@
 /**
- * A long hostile text in every parameter of every tool: whatever it is, the broker goes on answering everybody else. A long
- * wait counts only where a call of the same kind makes it every time, beyond what as many words to no tool at all take to be read.
+ * Sends a long hostile text in every parameter of every tool and checks that the broker keeps answering its other
+ * peers. A long wait is a failure only if the call causes it on every repetition, and if it is longer than the same
+ * number of words takes to read in a call of an unknown tool.
  */
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";
@@ -14,12 +15,17 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const WORDS = "some words and others ";
-/** Work beside the suite comes in bursts of a second or two: what is slow of itself is so in every one of these tries. */
+/**
+ * Number of repetitions. Other work on the machine comes in bursts of a second or two; a call that is slow by itself is
+ * slow on every repetition.
+ */
 const REPEATS = 30;
-/** Bytes on the wire: what every parameter must bear, and around the limits of parameters. */
+/** Sizes in bytes on the wire: the size that every parameter must accept, and sizes around the limits of parameters. */
 const SIZE_MAX = 1_000_000;
 const SIZES = [SIZE_MAX, 99_999, 9_999];
-/** What regular expressions, tokenizers, parsers of dates and scanners of secrets stumble over when it is repeated. */
+/**
+ * Pieces that are hard for regular expressions, tokenizers, date parsers and secret scanners when they are repeated.
+ */
 const PIECES = [
   ..."a1 -\"'([{<.,/\\#*_=|:;~`^$%&@!?\n\t\0\u0301\ud800é中",
   ...["\r\n", "\t x", "word ", "Abc Def ", '"a" ', "a:", "a@b.", "http://a.b/c?d=e&", "sk-", "eyJ.", "AKIA", "ghp_"],
@@ -28,23 +34,23 @@ const PIECES = [
   ...["👩‍👩‍👧", "\u202e", "İ", "ß", "__proto__", "SELECT ", "%s", "${", "import x from 'y'\n", "def f(x):\n  "],
 ] as const;
 
-/** Parameters whose text makes a write a new one, so that each of them is really done. */
+/** Parameters whose text is changed on each repetition, so that each write is a new one and is really done. */
 const WRITTEN = /content|object|entry|goal|takeaway/;
-/** Of half the text, where a parameter takes many. */
+/** Size of one element, if a parameter takes a list; the list fills half the size. */
 const SLICE = 100;
-/** Whatever the profile, any peer may call any of them. */
+/** Every tool, because any peer may call each of them whatever its profile is. */
 const TOOLS = toolsOf("full+outcome");
 const PARAMETERS = TOOLS.flatMap((tool) =>
   Object.keys(tool.inputSchema.properties).map((parameter) => ({ tool: tool.name, parameter })),
 );
-/** The first inputs are these; all further ones are drawn from them. */
+/** The first inputs. All further inputs are drawn from these. */
 const EVERY = SIZES.flatMap((size) => PARAMETERS.map((one) => ({ ...one, size })));
 
 let palace: TestPalace;
 let broker: number;
 let client: Client;
 let prober: Client;
-/** What a call names so that it is found, by the parameter's name. */
+/** Values that existing things are named by, by the parameter's name. */
 let known: Record<string, unknown>;
 
 beforeAll(async () => {
@@ -75,7 +81,7 @@ afterAll(async () => {
 });
 
 type Call = { tool: string; parameter: string; size: number; piece: string };
-/** The longest calls that were made. */
+/** Names of the longest calls that were made. */
 const met = new Set<string>();
 
 fuzz("held-loop", {
@@ -99,7 +105,7 @@ fuzz("held-loop", {
   },
 });
 
-/** One of the known pieces, or a few of them together. */
+/** Returns one of the known pieces, or a few of them joined. */
 function piece(chooser: Chooser): string {
   return chooser.chance(0.6)
     ? chooser.pick(PIECES)
@@ -110,19 +116,22 @@ function heldBy(tool: string, values: Record<string, unknown>): Promise<number> 
   return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
-/** What the tool requires as it should be, so that it comes to the hostile parameter; `nth` makes what is written new. */
+/**
+ * Returns valid values for the required parameters, so that the call reaches the hostile one. `nth` makes each written
+ * text new.
+ */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: string): Record<string, unknown> {
   const { properties, required, requiredEither = [], aliases = {} } = findTool(name) as Tool;
   const needs = [...required, ...requiredEither].filter((need) => aliases[parameter] !== need);
-  // Without a question nothing is looked for.
+  // A search without a question would not look for anything.
   if ("query" in properties) needs.push("query");
   const sane = needs.map((need): [string, unknown] => [need, saneValue(need, properties[need], nth)]);
-  // What waits is not asked to.
+  // A tool that waits is asked to wait 1 ms only.
   if ("timeout_ms" in properties) sane.push(["timeout_ms", 1]);
   return { ...Object.fromEntries(sane), [parameter]: hostileValue(ofSize(part, size), properties[parameter]) };
 }
 
-/** So long on the wire, where some characters are six. */
+/** Repeats the part until it has this many bytes on the wire, where some characters take six. */
 function ofSize(part: string, size: number): string {
   const length = Math.floor((size * part.length) / Buffer.byteLength(JSON.stringify(part)));
   return part.repeat(Math.ceil(length / part.length)).slice(0, length);
@@ -148,7 +157,7 @@ function hostileValue(text: string, schema: PropertySchema | undefined): unknown
   if (schema.properties !== undefined) return { agent_name: "w", topic: long, entry: rest };
   const parts = [long, ...slicesOf(rest)];
   if (schema.type === "array") return parts;
-  // A key of its own each: what repeats would be one key.
+  // Each part gets a key of its own: equal keys would collapse into one.
   return Object.fromEntries(parts.map((part, at) => [`${at} ${part}`, schema.additionalProperties?.enum?.[0] ?? part]));
 }
 

@@ -1,6 +1,7 @@
 /**
- * Our own client against whoever listens in the broker's place: heads that are none, endless ones, bytes that drip, lengths
- * that lie, streams of nonsense. Every exchange ends soon, in a value or a typed error; nothing is thrown past the caller.
+ * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that drip, wrong
+ * lengths, streams of nonsense. Every exchange ends soon, with a value or a typed error; no other exception reaches the
+ * caller.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -20,7 +21,7 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const SOON_MS = 20_000;
-/** More than a client may keep of one answer. */
+/** More than a client may keep of one answer, in bytes. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
@@ -29,7 +30,7 @@ const configs = Array.from({ length: LANES }, (_, lane) =>
   loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${pathOf(lane)}` }),
 );
 const servers: Server[] = [];
-/** What the lane's server does with the next connection. */
+/** The behaviour of the lane's server on its next connection. */
 const scripts: ((socket: Socket) => void | Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -94,7 +95,7 @@ fuzz("http-client", {
       expect(body.length).toBeLessThanOrEqual(Number(headers.get("content-length")));
     }
     socket.destroy();
-    // The same bytes as what a broker at a given address says of its health.
+    // The same bytes now serve as the health answer of a broker at a given address.
     const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },

@@ -1,6 +1,7 @@
 /**
- * Raw bytes at both doors of a real broker: HTTP heads, bodies and upgrades, damaged and cut as no client would. Each
- * connection is answered in HTTP or closed; nothing is a 500, nothing is written, nobody else notices.
+ * Sends raw bytes to both doors of a real broker: HTTP heads, bodies and upgrades, damaged and split as no client would
+ * send them. Each connection is answered in HTTP or closed. No answer is a 500, the palace does not change, and other
+ * peers notice no difference.
  */
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -9,7 +10,7 @@ import { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
 
-/** How long an answer is waited for before our side of the connection is ended; then it has to come or never will. */
+/** Time without data, in ms, after which we end our side of the connection. The broker must then answer or close. */
 const PAUSE_MS = 15;
 const LANES = 16;
 
@@ -177,7 +178,7 @@ async function finish(): Promise<void> {
   await world.assertUnharmed();
 }
 
-/** Sends the pieces, ends our side, and returns all that came until the broker ended its own. */
+/** Sends the pieces, ends our side, and returns all bytes until the broker ended its side. */
 async function exchange({ door, pieces, from }: Input): Promise<string> {
   const socket = await openDoorSocket(door, world, new Chooser(seededRandom(from)));
   let answered = "";
@@ -194,7 +195,7 @@ async function exchange({ door, pieces, from }: Input): Promise<string> {
   return answered;
 }
 
-/** A moment without data. */
+/** Waits until no data has come for a moment. */
 function quiet(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     let timer = setTimeout(resolve, PAUSE_MS);
@@ -205,7 +206,7 @@ function quiet(socket: Socket): Promise<void> {
   });
 }
 
-/** Empty, or answers in HTTP none of which says that the broker itself failed. */
+/** Asserts that the text is empty, or consists of HTTP answers of which none reports a failure of the broker. */
 function assertHttp(answered: string): void {
   if (answered === "") return;
   expect(answered).toMatch(/^HTTP\/1\.1 \d{3} [\w -]+\r\n/);

@@ -1,6 +1,7 @@
 /**
- * The files of a palace as a torn disk, another version or somebody hostile may have left them: pickle, index and queue rows.
- * A parser answers or refuses in its own words; it never gives a vector that is not there, and never takes long.
+ * Reads damaged files of a palace, as a torn disk, another version or an attacker may leave them: pickle, index and
+ * queue rows. A parser either reads a file or refuses it with an error of its own. It never returns a vector that the
+ * file does not hold, and never takes long.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-files-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Instructions of pickles, known and not, and such as call something. */
+/** Instructions of pickles: known ones, unknown ones, and ones that call a function. */
 const OPCODES = [
   ..."().0123FGIJKLMNPQRSTUVX]abcdegijlopqrstu}",
   "\x80\x02",

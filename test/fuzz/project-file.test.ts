@@ -1,6 +1,6 @@
 /**
- * mempalace.yaml as anybody could have written it. It is read, or refused with a sentence and a hint; what is read are names that
- * the palace takes, and rooms and patterns that every file can be judged by.
+ * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A file that is read gives
+ * names that the palace accepts, and rooms and patterns that can be tested against any file.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,7 +121,7 @@ const WHOLE =
 function generate(chooser: Chooser): Buffer {
   const kind = chooser.below(10);
   if (kind === 0) return Buffer.from(Array.from({ length: chooser.below(200) }, () => chooser.below(256)));
-  // Aliases of aliases, and depth.
+  // Aliases of aliases, and deep nesting.
   if (kind === 1) {
     const levels = Array.from(
       { length: chooser.between(2, 12) },
@@ -166,6 +166,6 @@ fuzz("project-file", {
       findIgnoreRule(excluded, path, false);
     }
   },
-  // Most are refused, but not all: then nothing would have been looked at.
+  // Most files are refused. If all were, this test would have checked nothing.
   finish: () => expect(read).toBeGreaterThan(0),
 });

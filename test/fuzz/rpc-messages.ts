@@ -1,12 +1,13 @@
 /**
- * JSON-RPC messages that start out right and are then bent: wrong types, missing and doubled and foreign keys, ids of every
- * kind, names of the language as keys, nesting, numbers no parser agrees on, broken UTF-8. Every method and every tool.
+ * Makes JSON-RPC messages of every method and every tool, and then damages them: wrong types, missing, doubled and
+ * unknown keys, ids of every kind, JavaScript's own property names as keys, deep nesting, numbers that parsers read
+ * differently, broken UTF-8.
  */
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 
-/** In a message: the id of a drawer that its sender has filed before. */
+/** Placeholder in a message: the id of a drawer that its sender filed before. */
 export const OWN_DRAWER = "@own-drawer@";
 
 const OURS = [
@@ -95,7 +96,7 @@ function id(chooser: Chooser): string {
   return chooser.chance(0.5) ? chooser.pick(IDS) : chooser.json(1);
 }
 
-/** What waits is left out: it takes what event_list takes, and a minute where nobody says how long. */
+/** Every tool except mempalace_event_wait, which takes the arguments of event_list and waits a minute by default. */
 const CALLED = [...toolsOf("full"), ...toolsOf("outcome")].filter(({ name }) => name !== "mempalace_event_wait");
 
 function call(chooser: Chooser): [method: string, params: string] {
@@ -121,7 +122,7 @@ function call(chooser: Chooser): [method: string, params: string] {
 
 function meta(chooser: Chooser): string {
   if (chooser.chance(0.2)) return chooser.json(2);
-  // A few keys only, so that they come again: with the same arguments, or others.
+  // There are few keys, so that the same key comes again, with the same or other arguments.
   const key = chooser.chance(0.8) ? JSON.stringify(`key-${chooser.below(500)}`) : chooser.json(1);
   return object([[IDEMPOTENCY_META, key]]);
 }
@@ -134,7 +135,7 @@ function scores(chooser: Chooser): string {
   return object(ids.map((id): Entry => [id, JSON.stringify(chooser.pick(OUTCOMES))]));
 }
 
-/** A value of the right kind. */
+/** Returns a value of the type that the parameter expects. */
 function argument(chooser: Chooser, key: string): string {
   if (/limit|last_n|offset/.test(key)) return chooser.chance(0.8) ? String(chooser.below(120)) : chooser.number();
   if (/distance|threshold/.test(key)) return chooser.chance(0.8) ? "0.5" : chooser.number();
@@ -190,7 +191,7 @@ function ourParams(chooser: Chooser): Entry[] {
   ];
 }
 
-/** Few conversations and titles, so that they go on and come again. */
+/** Returns parameters with few distinct conversations and titles, so that conversations go on and titles come again. */
 function outcomeParams(chooser: Chooser): Entry[] {
   const text = (): string => JSON.stringify(prose(chooser).slice(0, 2_000));
   const entries: Entry[] = [
@@ -223,7 +224,7 @@ function outcomeParams(chooser: Chooser): Entry[] {
     ["metadata_filters", chooser.json(3)],
     ["sort_by", JSON.stringify(chooser.pick(["relevance", "recency", "score", "best"]))],
   ];
-  // One that says which memory is looked up asks for nothing else.
+  // A search by id has no other arguments.
   if (chooser.chance(0.3)) entries.push(["id", argument(chooser, "drawer_id")], ["collection", '"working"']);
   return entries.filter(() => chooser.chance(0.95));
 }

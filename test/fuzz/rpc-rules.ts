@@ -1,4 +1,4 @@
-/** What the answer to any JSON-RPC message must be like, said a second time and apart from the code that answers. */
+/** Says what the answer to any JSON-RPC message must look like, independently of the code that answers. */
 import { isErrorCode } from "../../src/base/errors.ts";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
 import { REPLAYED_META, RPC } from "../../src/protocol/spec.ts";
@@ -11,7 +11,7 @@ export type Answer = {
   error?: { code: number; message: string; data?: Record<string, unknown> };
 };
 
-/** The message as it is understood; undefined for a line that is none. */
+/** Returns the message that a line holds, or undefined if the line is not a message. */
 export function understood(line: Buffer): { message: unknown } | undefined {
   const text = line.toString();
   if (!Buffer.from(text).equals(line) || isDeeper(text, JSON_DEPTH_MAX)) return undefined;
@@ -22,7 +22,7 @@ export function understood(line: Buffer): { message: unknown } | undefined {
   }
 }
 
-/** The id of the one answer that is due, or undefined where none is. */
+/** Returns the id of the one answer that is due, or undefined if no answer is due. */
 export function answerDue(line: Buffer): { id: string | number | null } | undefined {
   const known = understood(line);
   if (known === undefined) return line.toString().trim() === "" && isUtf8(line) ? undefined : { id: null };
@@ -30,7 +30,7 @@ export function answerDue(line: Buffer): { id: string | number | null } | undefi
   if (!isObject(message)) return { id: null };
   const { id, method } = message;
   const known_ = typeof method === "string" && METHODS.has(method);
-  // Upstream executes and answers its own methods without an id too.
+  // Upstream also executes and answers its own methods if they have no id.
   if (id === undefined && !known_) return undefined;
   return { id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null };
 }
@@ -61,7 +61,7 @@ const METHODS = new Set([
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);
 
-/** Why the answer is one that must not be, or undefined. */
+/** Says why an answer is not allowed; returns undefined for an allowed one. */
 export function objection({ jsonrpc, result, error }: Answer): string | undefined {
   if (jsonrpc !== "2.0") return "it is no JSON-RPC 2.0";
   if ((result === undefined) === (error === undefined)) return "it has not one of result and error";
@@ -73,11 +73,14 @@ export function objection({ jsonrpc, result, error }: Answer): string | undefine
   if (code !== RPC.SERVER_ERROR && code !== RPC.PARSE_ERROR) return `the number ${code} is none of ours`;
   const named = data?.["code"];
   if (!isErrorCode(named)) return `an untyped error: ${JSON.stringify(error)}`;
-  // Nothing is wrong with stores and broker: an input that makes them say so has broken something.
+  // Database and broker are healthy: an input that makes them report a fault has broken something.
   return /^(PROTOCOL_|BROKER_BUSY|BROKER_DENIED)/.test(named) ? undefined : `${named} for an input`;
 }
 
-/** What upstream raises on purpose reaches agents in this form (palace.md 2.6 and the recorded replies). */
+/**
+ * Recognizes errors that upstream raises on purpose, in the form in which agents get them (palace.md 2.6 and the
+ * recorded replies).
+ */
 function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   const { error_class: name, message } = data ?? {};
   if (typeof message !== "string") return false;
@@ -87,12 +90,15 @@ function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   );
 }
 
-/** The drawer that a sender filed last, and how many rows it has by now. */
+/** The drawer that a sender filed last, and its current number of rows. */
 export type Filed = { id: string; rows: number };
 
 type Effect = { grown: number; wrong?: string; filed?: Filed };
 
-/** By how many drawers the palace grew with this call, by its own answer; and whether such a call may succeed at all. */
+/**
+ * Returns by how many drawers the palace grew with this call, judging by the answer. `wrong` is set if the call should
+ * not have succeeded.
+ */
 export function effectOf(message: unknown, { result }: Answer, own?: Filed): Effect {
   if (!isObject(message) || result === undefined) return { grown: 0 };
   const params = isObject(message["params"]) ? message["params"] : {};
@@ -125,7 +131,7 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   }
 }
 
-/** Undefined for a method that makes and takes none. */
+/** Counts the memories that a method made; returns undefined for a method that makes and removes none. */
 function memoriesMadeBy(method: unknown, result: Record<string, unknown>): number | undefined {
   switch (method) {
     case "turn.end":
@@ -142,7 +148,10 @@ function memoriesMadeBy(method: unknown, result: Record<string, unknown>): numbe
   }
 }
 
-/** The other surface answers in sentences. A memory that is taken out is archived; none that these inputs name is deleted. */
+/**
+ * Counts the memories that a tool of the `outcome` profile made; its answers are sentences. Removing a memory archives
+ * it, so these inputs delete none.
+ */
 function memoriesMade(name: unknown, { content }: Record<string, unknown>): number {
   const [{ text = "" } = {}] = (content ?? []) as { text?: string }[];
   const isMade =
@@ -169,7 +178,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // Only split drawers tell their rows; one that has a row stays so, or is split now.
+      // Only split drawers report their rows. A drawer with one row keeps one row, or is split by this call.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };
@@ -203,7 +212,7 @@ function isReplayed({ _meta }: Record<string, unknown>): boolean {
   return isObject(_meta) && _meta[REPLAYED_META] === true;
 }
 
-/** palace.md 2.6 */
+/** Applies the rule for names of palace.md 2.6. */
 function isName(value: unknown): boolean {
   if (typeof value !== "string") return false;
   const name = value.trim();

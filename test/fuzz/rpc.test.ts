@@ -1,6 +1,6 @@
 /**
- * Messages on the streams of a real broker, over both doors: each gets the one answer that is due, typed, under its id;
- * what was wrong has written nothing, and the palace holds exactly what the answers say it holds.
+ * Sends messages on the streams of a real broker, over both doors. Each gets the one answer that is due, with its id
+ * and typed. An invalid message writes nothing, and the palace grows exactly as the answers say.
  */
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -36,12 +36,12 @@ fuzz("json-rpc", {
     const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed?.id ?? "none"), "latin1");
     const due = answerDue(line);
     if (due === undefined) {
-      // Nothing may come back, so the next answer is the next request's.
+      // No answer may come, so the next answer must be the next request's.
       expect(await lane.ask(line, true)).toEqual({ jsonrpc: "2.0", id: "sentinel", result: {} });
       return;
     }
     const answer = await lane.ask(line, false);
-    // As text: of 0 and -0 JSON knows one when it writes.
+    // Compared as text, because JSON writes both 0 and -0 as 0.
     const id = JSON.stringify(answer.id);
     // A line that cannot be read may still name its request.
     const text = line.toString("latin1").replaceAll(/\s/g, "").replaceAll('"id":-0', '"id":0');
@@ -66,13 +66,16 @@ fuzz("json-rpc", {
 
 type Lane = {
   socket: Socket;
-  /** The drawer it filed last. */
+  /** The drawer that this lane filed last. */
   filed?: Filed;
-  /** The next answer after the line, or after a ping behind it. */
+  /**
+   * Sends a line and returns the next answer. With `sentinel`, it sends a ping after the line, whose answer ends the
+   * wait.
+   */
   ask(line: Buffer, sentinel: boolean): Promise<Answer>;
 };
 
-/** One stream: every second one came in over TCP with a token, the others by the UNIX socket. */
+/** Opens one stream: every second one over TCP with a token, the others over the UNIX socket. */
 async function openLane(number: number): Promise<Lane> {
   const door = number % 2 === 0 ? "unix" : "tcp";
   const socket = await openDoorSocket(door, world, new Chooser(seededRandom(number)));

@@ -1,6 +1,6 @@
 /**
- * Files in the spool's folder as anybody could have written them. Reading never throws, only calls of a write tool and
- * ends of turns are ever put to a broker, each under its own key, and every file is either delivered, kept, or put aside.
+ * Puts arbitrary files into the spool's folder. Reading never throws. The broker only ever gets calls of write tools
+ * and ends of turns, each with its own key. Every file is delivered, kept, or moved to the side.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -85,9 +85,10 @@ fuzz<Input>("spool-files", {
     expect(["delivered", "waiting", "interrupted", "stuck"]).toContain(delivery);
     expect(() => spool.refused()).not.toThrow();
     const left = new Spool(folder).entries();
-    // A write that another token may make waits for it.
+    // A write that this token may not make waits for a token that may.
     if (delivery === "delivered" && !answers.includes("denied")) expect(left).toEqual([]);
-    // Nothing vanishes that was not acknowledged: what is no JSON file of ours stays where it is, the rest is aside or kept.
+    // A file disappears only after an acknowledgement. Files that are not JSON files of ours stay in place; the rest
+    // are moved to the side or kept.
     const others = files.filter(({ name, link }) => !name.endsWith(".json") && !link).map(({ name }) => name);
     const there = others.length === 0 ? [] : readdirSync(folder);
     for (const name of others) expect(there).toContain(name);

@@ -1,7 +1,7 @@
 /**
- * Transcripts and database rows as anybody could have written them. Reading never throws, nothing of a transcript but white
- * space is lost on the way to the drawers, reading on from where it stopped gives what reading everything gives, and what is
- * written down of a session can be read again.
+ * Reads arbitrary transcripts and database rows. Reading never throws, and the drawers hold all of a transcript but
+ * white space. Reading on from a checkpoint gives the same as reading everything, and the text written for a session
+ * can be read again.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-transcripts-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Python's white space. */
+/** Characters that Python treats as white space. */
 const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
 const bare = (text: string): string => text.replace(new RegExp(SPACE, "g"), "");
 
@@ -38,7 +38,7 @@ function assertDrawers(conversation: string): void {
   expect(roomOf(conversation)).toMatch(/^[a-z]+$/);
 }
 
-/** A line of one format or another, some of its values something else. */
+/** Returns a line of one of the formats, with some of its values replaced. */
 function line(chooser: Chooser): string {
   const whole = chooser.chance(0.7)
     ? chooser.pick(claudeCodeLines(chooser, 1))
@@ -97,7 +97,7 @@ fuzz<File>("transcript-files", {
     const part = readTranscript(path, { resumeSizeMin: 0 });
     const earlier = typeof part === "string" ? undefined : part.checkpoint;
     writeFileSync(path, bytes);
-    // A checkpoint is kept as JSON.
+    // A checkpoint is stored as JSON.
     const kept = earlier && (JSON.parse(JSON.stringify(earlier)) as typeof earlier);
     const resumed = readTranscript(path, { earlier: kept, resumeSizeMin: 0 });
     if (typeof whole === "string" || typeof resumed === "string") expect(resumed).toBe(whole);
@@ -111,7 +111,7 @@ fuzz<File>("transcript-files", {
 
 const TAGS = "system-reminder command-message command-name task-notification user-prompt-submit-hook hook_output";
 
-/** Upstream's own patterns, which take quadratic time on texts made for it; these here are short. */
+/** Applies upstream's own patterns. They take quadratic time on hostile texts; the texts here are short. */
 function referenceNoise(text: string): string {
   for (const tag of TAGS.split(" "))
     text = text.replace(

@@ -1,6 +1,6 @@
 /**
- * One real broker with both doors for all inputs of a file, and a client that was there before the first of them: whatever
- * the others send, it gets its answers, and the broker's memory and descriptors stay what they were.
+ * Starts one real broker with both doors for all inputs of a file, and a client that connects before the first input.
+ * Whatever the inputs send, this client gets its answers, and the broker's memory and open files stay within bounds.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -15,21 +15,21 @@ import type { Chooser } from "./chooser.ts";
 export type Witnessed = AsyncDisposable & {
   palace: TestPalace;
   port: number;
-  /** An agent's, for the TCP door. */
+  /** Token of an agent, for the TCP door. */
   token: string;
   drawers(): Promise<number>;
-  /** To be called with every input; asks now and then. */
+  /** Is called with every input, and makes a call with some of them. */
   stillAnswers(number: number): Promise<void>;
-  /** After the last input. */
+  /** Is called after the last input and checks the broker. */
   assertUnharmed(): Promise<void>;
 };
 
 const ASK_EVERY = 500;
-/** By then caches are filled, modules loaded, and the heap has found its size. */
+/** Number of inputs after which caches are filled, modules are loaded, and the heap has its size. */
 const WARM_AFTER = 2_500;
 const ANSWER_MAX_MS = 20_000;
 const GROWTH_MAX_MIB = 60;
-/** With room to spare V8 collects late, and its laziness would hide a leak of the same size. */
+/** With a large heap V8 collects late, which would hide a leak of the same size. */
 const SMALL_HEAP = "--max-semi-space-size=2 --max-old-space-size=128";
 
 export async function startWitnessed(): Promise<Witnessed> {
@@ -40,7 +40,7 @@ export async function startWitnessed(): Promise<Witnessed> {
   const { token } = JSON.parse(added.stdout) as { token: string };
   const client = await palace.client();
   const { instanceId } = client.health;
-  // /ready says 503 until the palace is open, which is no failure.
+  // /ready answers 503 until the palace is open, which is not a failure.
   await client.callTool("mempalace_list_wings", {});
   let warm: Usage | undefined;
 
@@ -59,7 +59,7 @@ export async function startWitnessed(): Promise<Witnessed> {
       expect([broker.exitCode, broker.signalCode], "the broker's end").toEqual([null, null]);
       const status = await client.call("palace.status", {}, { timeoutMs: ANSWER_MAX_MS });
       expect(status, "the same broker").toMatchObject({ instanceId, pid: broker.pid, state: "ready" });
-      // Its own connection is the only one left: no request is still counted as under way.
+      // Only this connection is left, so the broker counts no other request as open.
       await expect.poll(async () => (await client.call("palace.status", {})).peers, { timeout: 10_000 }).toBe(1);
       if (warm !== undefined) {
         const before = warm;
@@ -86,13 +86,13 @@ function usage({ pid = 0 }: ChildProcess): Usage {
   return { residentMiB: kib / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
-/** Nothing of how the broker is made is told to a peer: no stack, no file of ours, no folder of the user. */
+/** Asserts that an answer shows no stack, no source file of ours and no folder of the user. */
 export function assertNoLeak(text: string, home: string): void {
   expect(text).not.toMatch(/node:internal|node_modules|\n\s+at |\bat \S+ \(|\.[cm]?[jt]s:\d+/);
   expect(text.includes(ROOT) || text.includes(home), "a path of this machine").toBe(false);
 }
 
-/** A connection to one of the doors; over TCP from an address that nobody else has used, failures being counted by address. */
+/** Connects to one of the doors. Over TCP it uses a new source address, because failures are counted by address. */
 export function openDoorSocket(door: "unix" | "tcp", { palace, port }: Witnessed, chooser: Chooser): Promise<Socket> {
   const localAddress = `127.${chooser.below(250)}.${chooser.below(250)}.${chooser.between(2, 250)}`;
   const socket =
