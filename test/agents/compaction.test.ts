@@ -1,6 +1,7 @@
 /**
- * What a compaction drops from a context, in the real pi, opencode and Claude Code: what was shown is shown again when it fits, what was
- * said is told in short, each once, and the conversation goes on with what it owes.
+ * Tests compaction in the real pi, opencode and Claude Code. A memory whose text was dropped is shown again if it fits
+ * a prompt. A summary of the earlier exchanges is shown, each exchange once. The agent is still asked about the
+ * exchange that nobody has judged.
  */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
@@ -11,14 +12,17 @@ import type { Host } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
-/** A hook that is late says nothing of what the memory then takes for shown: on a slow machine another session is begun. */
+/**
+ * Sessions that are tried at most. If a hook is late, the model sees nothing, but the memory takes it as shown: then
+ * the test begins another session.
+ */
 const SESSIONS_MAX = 5;
 const KEPT_MAX_MS = 20_000;
-/** pi leaves the last twenty thousand tokens as they are: so much is said in one message, and what stands before it is dropped. */
+/** pi keeps the last twenty thousand tokens. One message of this length makes it drop everything before it. */
 const MUCH = "so many words ".repeat(8_000);
-/** Of pi's answers in RPC mode. */
+/** A line that pi prints in RPC mode. */
 type Line = { type?: string; command?: string; success?: boolean; error?: string };
-/** A session that goes on, and is compacted. */
+/** A session that can be continued and compacted. */
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
 
 let scene: HostTalk;
@@ -75,7 +79,7 @@ const OPEN: Record<Agent, () => Promise<Talker>> = {
   },
 };
 
-/** Keeps a memory on a topic of its own. */
+/** Stores a memory on a topic of its own. */
 async function keep(word: string): Promise<{ topic: string; id: string }> {
   const topic = `${word} ${word}${randomUUID().slice(0, 8)}`;
   await talk.ask("record_response", { key_takeaway: topic });
@@ -89,8 +93,8 @@ async function isKept(mark: string): Promise<boolean> {
 }
 
 /**
- * How often two memories stand before the model, in turns before and after a compaction, and what it is asked first after it; the newest
- * of each list of what was said.
+ * `before` and `after` count how often each of two memories is shown to the model, before and after a compaction.
+ * `asked` is the first question of the memory after it. `recent` holds the newest exchange of each list of exchanges.
  */
 type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
 
@@ -104,16 +108,16 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   };
   const both = `of ${first.topic} and ${second.topic}`;
   await say(`What of ${first.topic}?`);
-  // What is shown beside the last prompt alone may outlive the compaction with it.
+  // A memory that is shown beside the last prompt only may survive the compaction together with that prompt.
   if ((await shown(`What of ${second.topic}?`)).includes(0)) return undefined;
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
   await compact();
-  // Nothing of it is stored in opencode, so that its summary is of what was said alone.
+  // opencode stores nothing of it, so its summary covers the user's and the agent's words only.
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);
-  // Earlier questions may still stand above.
+  // Earlier questions may still be in the context.
   const asked = [...(await talk.shown(agent)).matchAll(/The user asked: "([^:"]*)/g)].at(-1)?.[1] ?? "";
   await say(`And ${second.topic}?`);
   const after = await shown(`And ${both}?`);
@@ -122,7 +126,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
 }
 
 test.each(AGENTS)(
-  "what %s was shown before a compaction is shown again, what was said is told, once, and what it owes is asked",
+  "after a compaction %s is shown its memories again and the last exchange once, and is asked about that exchange",
   async (agent) => {
     for (let again = 1; ; again += 1) {
       const last = randomUUID();

@@ -1,10 +1,15 @@
-/** Asserts where the words of a stored text stand in what a model is shown. Failures do not print all of that. */
+/**
+ * Asserts where the words of a stored text occur in the text that a model is shown. A failure does not print the whole
+ * text.
+ */
 import { expect } from "vitest";
 
 export const FENCE = "<palace-memory>";
 const FENCE_END = "</palace-memory>";
 
-/** `shown` has one fence, every line in it stands behind a bar, and `mark` stands in it and nowhere else. */
+/**
+ * Asserts that `shown` has one fence, that every line in it begins with a bar, and that `mark` occurs inside it only.
+ */
 export function assertFenced(shown: string, mark: string): void {
   const opened = shown.split(FENCE);
   expect(opened).toHaveLength(2);

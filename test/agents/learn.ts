@@ -1,4 +1,7 @@
-/** The whole loop of memory that learns from outcomes with a real agent, in any place: shown, answered, judged, promoted. */
+/**
+ * Runs the whole loop of memory that learns from outcomes with a real agent, in any place: a memory is shown, the
+ * answer is judged, the memory is promoted.
+ */
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
@@ -7,10 +10,13 @@ import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import type { Talk } from "./talk.ts";
 
-/** A hook that is late shows and asks nothing: on a slow machine another memory is learned. */
+/** Memories that are tried at most. A hook that is late shows and asks nothing; the test then takes another memory. */
 const TRIES = 6;
 
-/** `id`: of a memory that has moved from the day's to those that have helped; `topic`: words that no other memory has. */
+/**
+ * `id` is the memory's id after its promotion from `working` to `history`. `topic` holds words that no other memory
+ * has.
+ */
 export type Learned = { id: string; topic: string };
 
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Learned> {
@@ -20,7 +26,7 @@ export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Lea
   }
 }
 
-/** Undefined where the agent was not told in time, or not asked, unless it must be. */
+/** Returns undefined if the agent was not shown the memory or not asked in time; on the last try, that fails. */
 async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean): Promise<Learned | undefined> {
   const [mark, asked, thanked] = [randomUUID(), randomUUID(), randomUUID()];
   const topic = words();
@@ -30,7 +36,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);
-  // Nobody waits until the exchange is kept.
+  // No call waits until the exchange is stored.
   await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
   const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
@@ -40,14 +46,15 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // It was shown once, and stands there since; opencode stores nothing of it, and when it was started anew may be shown it again.
+  // The memory was shown once and is still in the context. opencode does not store it, and may be shown it again after
+  // a restart.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);
   expect(await talk.ask("search_memory", { id })).toContain("1 uses, [Y]");
   expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
 
-  // Used well in another turn, it is no longer of the day alone: in the same one it would count once.
+  // A second success moves the memory out of `working`. It must be in another turn: a memory counts once a turn.
   await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
   await talk.ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
   expect(await talk.ask("search_memory", { id })).toContain("[history]");
@@ -56,7 +63,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   return { id: id.replace("working", "history"), topic };
 }
 
-/** Of letters alone. */
+/** Returns words of letters only. */
 function words(): string {
   return randomUUID()
     .replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)))

@@ -1,4 +1,7 @@
-/** A home on this machine with the real agents in it, wired to a palace of its own as a devbox wires them, or as they come. */
+/**
+ * Makes a home on this machine with the real agents and a palace of its own. The agents are wired as a devbox wires
+ * them, or not wired.
+ */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa, type ResultPromise } from "execa";
@@ -11,13 +14,13 @@ export type AgentsHome = AsyncDisposable & {
   start: (agent: Agent, run: Run) => ResultPromise;
   /** The folder of the agents' programs. */
   programs: string;
-  /** Where an agent with these variables runs, and its whole environment. */
+  /** Returns the working folder and the whole environment of an agent that runs with these variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };
 };
 
 const RUN_MAX_MS = 300_000;
 
-/** `url` is the model's. */
+/** `url` is the model's address. */
 export async function openAgentsHome(
   url: string,
   { isWired = true, built }: { isWired?: boolean; built?: boolean } = {},
@@ -25,7 +28,7 @@ export async function openAgentsHome(
   const agents = agentsFolder(process.env);
   await installAgents({ folder: agents, env: process.env, log: () => {} });
   const palace = createTestPalace(built === undefined ? {} : { built });
-  // As npm would have linked it.
+  // Links the commands as npm would.
   const bin = join(palace.home, "bin");
   mkdirSync(bin);
   for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {

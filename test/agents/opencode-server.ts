@@ -1,11 +1,11 @@
-/** opencode's own server on this machine, which ends with the place. */
+/** Runs opencode's own server on this machine until the place is disposed of. */
 import { createInterface } from "node:readline";
 import { expect } from "vitest";
 import { freePort } from "../helpers/free-port.ts";
 import type { Host } from "./places.ts";
 import { runOf } from "./real-agents.ts";
 
-/** A request; resolves when opencode has done what was asked. */
+/** Sends a request; resolves when opencode has carried it out. */
 export type Post = (path: string, body: object) => Promise<{ id: string }>;
 
 export async function serveOpencode(host: Host, more: Record<string, string>): Promise<Post> {
@@ -23,7 +23,7 @@ export async function serveOpencode(host: Host, more: Record<string, string>): P
     expect(answer.status, path).toBe(200);
     return (await answer.json()) as { id: string };
   };
-  // A request that comes earlier is accepted and never answered.
+  // A request before this line is accepted and never answered.
   for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return post;
   throw new Error(`opencode ended with ${server.exitCode}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The sessions of the real opencode on this machine, through its own server: one that rests, is compacted, goes on and is forked. What the
- * memory says stands before the model once, and what was said is filed once.
+ * Tests sessions of the real opencode on this machine, through its own server: idle, compacted, continued and forked.
+ * The model is shown the memory once, and each message is filed once.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,16 +10,19 @@ import { type Host, onHost } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 
 const MODEL = MODEL_OF.opencode;
-/** What comes later than a second is not for that session: on a slow machine another one is begun. */
+/**
+ * Sessions that are tried at most: a hook that takes longer than a second adds nothing, so a slow machine gets another
+ * session.
+ */
 const SESSIONS_MAX = 8;
 
-/** Messages of the user; one of them is said in the fork. */
+/** The user's messages between two diary entries; one of them is said in the fork. */
 const DIARY_EVERY = 15;
 
 let host: Host;
 let post: Post;
 
-/** Says something of its own in a session; returns it. */
+/** Says something unique in a session and returns it. */
 async function say(session: string): Promise<string> {
   const mark = `fern ${randomUUID()}`;
   const model = { providerID: "stub", modelID: MODEL };
@@ -27,13 +30,13 @@ async function say(session: string): Promise<string> {
   return mark;
 }
 
-/** What the memory said to the model in the last turn: one text for each fence. */
+/** Returns what the memory showed the model in the last turn, one text for each fence. */
 async function told(): Promise<string[]> {
   const texts = (await host.seen()).texts[MODEL] ?? [];
   return texts.flatMap((text) => text.split(FENCE).slice(1));
 }
 
-/** Begins sessions until one is told something; resolves to it and to what was said in it. */
+/** Begins sessions until the model of one is shown the memory; resolves to the session and the message said in it. */
 async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string; mark: string }> {
   for (let again = 1; ; again += 1) {
     const { id } = await open();
@@ -42,7 +45,7 @@ async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string;
   }
 }
 
-/** How many drawers hold a text; a search would show equal ones once. */
+/** Counts the drawers that hold a text; a search would show equal drawers once. */
 async function drawersWith(text: string): Promise<number> {
   await using shim = await host.shim();
   const { drawers } = await shim.call("mempalace_list_drawers", { limit: 100 });
@@ -63,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await host?.[Symbol.asyncDispose]());
 
-test("compacted, gone on with and forked, a session is told once what the memory knows and filed once", async () => {
+test("a session that is compacted, continued and forked is shown the memory once, and each of its messages is filed once", async () => {
   const session = await begin(() => post("/session", {}));
   const first = await told();
   expect(first).toHaveLength(1);
@@ -85,7 +88,7 @@ test("compacted, gone on with and forked, a session is told once what the memory
   await expect.poll(() => drawersWith(fork.mark)).toBe(1);
   for (const mark of said) expect(await drawersWith(mark), mark).toBe(1);
 
-  // The fork's copies do not count for a diary.
+  // The fork's copies of messages do not count towards a diary entry.
   while (said.length < DIARY_EVERY) said.push(await say(session.id));
   expect(await diary()).toEqual([]);
   const last = await say(session.id);

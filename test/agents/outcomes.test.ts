@@ -1,6 +1,7 @@
 /**
- * Memory that learns from outcomes, in the real pi, opencode and Claude Code against a stub model: what is known stands beside a prompt,
- * the answer is kept, what the user says next judges both, and what was broken off is judged by nobody.
+ * Tests memory that learns from outcomes in the real pi, opencode and Claude Code against a stub model. Memories are
+ * shown beside a prompt, the answer is stored, and the user's next message judges both. An answer that was interrupted
+ * is not judged.
  */
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
@@ -25,20 +26,17 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** Returns the stored exchange of that mark. */
+/** Returns the stored exchange that contains the mark. */
 async function exchangeOf(mark: string): Promise<string> {
   return (await talk.exchangesOf(mark))[0] ?? "";
 }
 
-test.each(AGENTS)(
-  "%s is shown what is known, keeps what it answered, and is asked what came of both",
-  async (agent) => {
-    await expectPromoted(talk, agent, await learn(host, talk, agent));
-  },
-);
+test.each(AGENTS)("%s is shown a memory, its answer is stored, and it is asked to score both", async (agent) => {
+  await expectPromoted(talk, agent, await learn(host, talk, agent));
+});
 
 test.each(AGENTS)(
-  "tests that fail in a turn of %s speak against what was shown for it, without a word of the agent",
+  "tests that fail in a turn of %s count against the memories shown for it, although the agent scores nothing",
   async (agent) => {
     // Memories of other tests have the same words.
     const mark = randomUUID();
@@ -47,7 +45,8 @@ test.each(AGENTS)(
     const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
     const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
     const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
-    // Claude Code writes its transcript after it has called the hook, which has a second: on a slow machine another turn is begun.
+    // Claude Code calls the hook, which has one second, before it writes its transcript: a slow machine may need
+    // another turn.
     for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
       await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
       await vi.waitUntil(isTold, TOLD_MAX_MS).catch(() => {});
@@ -57,7 +56,7 @@ test.each(AGENTS)(
   },
 );
 
-test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", async (agent) => {
+test.each(AGENTS)("%s is not asked about an answer that was interrupted", async (agent) => {
   for (let tries = 1; ; tries += 1) {
     const mark = randomUUID();
     const id = await talk.keep(agent, mark);
@@ -69,7 +68,8 @@ test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", asy
     child.kill("SIGKILL");
     await once(child, "exit");
     await host.go();
-    // On a slow machine a hook may come too late to ask for the first answer: then the next turn rightly does.
+    // On a slow machine a hook may be too late to ask about the first answer. The next turn then asks about it,
+    // rightly.
     if (!isAsked && tries < TURNS_MAX) continue;
     await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
     const text = await talk.shown(agent);
@@ -80,7 +80,7 @@ test.each(AGENTS)("an answer of %s that was broken off is judged by nobody", asy
   }
 });
 
-test.each(AGENTS)("with a broker that answers nobody, a turn of %s ends as ever", async (agent) => {
+test.each(AGENTS)("a turn of %s ends normally when the broker answers nothing", async (agent) => {
   const broker = await host.broker();
   await broker.signal("SIGSTOP");
   try {

@@ -1,4 +1,7 @@
-/** Where the real agents run, wired as a user or an image wires them, each place with a palace and a stub model of its own. */
+/**
+ * Places in which the real agents run, wired as a user or an image wires them. Each place has a palace and a stub model
+ * of its own.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,28 +18,31 @@ import { openAgentsHome } from "./on-host.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
-/** `born` tells it from those before and after it. */
+/** `born` identifies a broker among its predecessors and successors. */
 export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => Promise<void> };
 
 export type Place = AsyncDisposable & {
   url: string;
-  /** Resolves to what the agent's user sees. Errors: a failing agent. */
+  /** Resolves to what the agent's user sees. Throws if the agent fails. */
   run: (agent: Agent, run: Run) => Promise<string>;
   seen: () => Promise<Seen>;
-  /** The texts of each request to the model that holds that word. */
+  /** Returns the texts of each request to the model that contains the word. */
   requests: (word: string) => Promise<string[][]>;
-  /** Lets the model make the calls that it holds. */
+  /** Lets the model make the calls that it holds back. */
   go: () => Promise<void>;
   shim: () => Promise<StdioMcp>;
-  /** Waits for a broker that answers, and is not `former`. */
+  /** Waits for a broker that answers and is not `former`. */
   broker: (former?: Broker) => Promise<Broker>;
-  /** Runs the palace's command as this machine's user. */
+  /** Runs a `palace` command as this machine's user. */
   palace: (...args: string[]) => Promise<{ stdout: string }>;
-  /** Makes the container anew, as `docker compose up --force-recreate` does; `sh` runs a script in it. In a devbox alone. */
+  /**
+   * Only in a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does; `sh` runs a
+   * script in it.
+   */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
 
-/** `start` leaves the agent running; it ends with the place at the latest. `isOpen`: its stdin stays open. */
+/** `start` leaves the agent running, at most until the place is disposed of. With `isOpen`, its stdin stays open. */
 export type Host = Place & {
   start: (agent: Agent, run: Omit<Run, "input"> & { input?: string; isOpen?: boolean }) => ChildProcess;
 };
@@ -68,7 +74,7 @@ export async function onHost(): Promise<Host> {
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
     palace: (...args) => palace.run("palace", args),
-    // Nobody starts another one but an agent's shim.
+    // Only an agent's shim starts a new broker.
     broker: (former) =>
       vi.waitUntil(async () => {
         const born = (await findBroker(palace.config))?.health.instanceId;
@@ -82,7 +88,7 @@ export async function onHost(): Promise<Host> {
         child.kill();
         await once(child, "exit");
       }
-      // What files a session outlives its agent, and would begin a broker again in the folder that is gone.
+      // A process that files a session outlives its agent, and would start a broker again in the removed folder.
       const others = (): number[] =>
         processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
       await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);
@@ -92,7 +98,7 @@ export async function onHost(): Promise<Host> {
   };
 }
 
-/** With nothing but a loopback: once it stands, the devbox is taken off its network. */
+/** Opens a devbox that has only a loopback: after its start it is disconnected from its network. */
 export async function inDevbox(): Promise<Place> {
   const workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
   chmodSync(workspace, 0o755);
@@ -133,7 +139,7 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // Every process of the container is killed but its init, which then ends, and the engine starts the container again.
+    // Kills every process of the container but its init, which then ends; the engine starts the container again.
     broker: (former) =>
       vi.waitUntil(async () => {
         const { Health, StartedAt: born } = (await stack.inspect("broker")).State;
@@ -150,7 +156,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** A user of this machine whose memory is that of the broker in a container, as `./scripts/up` arranges it. */
+/** A user of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

@@ -1,8 +1,8 @@
-/** How the real agents are run with one prompt against the stub model, on the host and in a devbox alike. */
+/** Runs the real agents with one prompt against the stub model, on the host and in a devbox alike. */
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** An agent's own view of the memory's tools: the model's name, and what the agent puts before a tool's name. */
+/** An agent's own names: of its model, and the prefix that it puts before a tool's name. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",
@@ -10,7 +10,7 @@ export const PREFIX_OF: Record<Agent, string> = {
   claude: "mcp__mempalace__",
 };
 
-/** pi takes its models from a file of its home alone. */
+/** pi reads its models only from a file of its home. */
 export const PI_MODELS = ".pi/agent/models.json";
 export function piModels(url: string): string {
   const models = [{ id: MODEL_OF.pi, contextWindow: 128_000, maxTokens: 4096 }];
@@ -36,10 +36,10 @@ function opencodeSettings(url: string): string {
   });
 }
 
-/** A turn waits longer for its memory than a hook takes on a machine under load. */
+/** Time that a turn waits for its memory, longer than a hook takes on a machine under load. */
 const PATIENT = { MEMPALACE_TURN_MAX_MS: "30000" };
 
-/** Headless, the prompt on stdin where the agent reads one; the answer is on stdout. */
+/** Returns how an agent runs headless: the prompt is on stdin if the agent reads one, the answer is on stdout. */
 export function runOf(agent: Agent, prompt: string, url: string): Run {
   switch (agent) {
     case "pi":
@@ -69,7 +69,8 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
           ANTHROPIC_API_KEY: "stub",
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
           DISABLE_AUTOUPDATER: "1",
-          // Its five seconds are too few on a machine under load, and a turn then begins without the memory's tools.
+          // The default of five seconds is too short on a machine under load; the turn would begin without the memory's
+          // tools.
           MCP_CONNECT_TIMEOUT_MS: "60000",
         },
         input: prompt,
@@ -77,7 +78,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
   }
 }
 
-/** How a person starts an agent without a prompt, knows that its first screen is drawn, and leaves it. */
+/** Says how a person starts an agent without a prompt, recognizes its first screen, and leaves it. */
 export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
 
 export function tuiOf(agent: Agent, url: string): Tui {
@@ -90,7 +91,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
     case "claude":
       return {
         command: `claude --model ${MODEL_OF.claude}`,
-        // With a key it asks first whether it may use it. It never asks that of a token.
+        // Given an API key, it first asks whether it may use it. Given a token, it does not ask.
         env: { ...env, ANTHROPIC_AUTH_TOKEN: ANTHROPIC_API_KEY ?? "" },
         drawn: new RegExp(`${MODEL_OF.claude}[^]*❯`),
         leave: "/exit",
@@ -98,7 +99,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
   }
 }
 
-/** Answers, in the home, the questions that Claude Code's TUI asks of a new user before its first prompt. */
+/** Stores, in the home, answers to the questions that Claude Code's TUI asks a new user before its first prompt. */
 export const CLAUDE_ANSWERED = `set -e
 answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
 jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

@@ -1,6 +1,6 @@
 /**
- * Rivals of our wiring in the real agents: the model's requests show who wins, `palace install status` names the rival, and the command it
- * prints takes the rival out. One home serves all scenes.
+ * Tests other configurations that compete with our wiring in the real agents. The model's requests show which one wins.
+ * `palace install status` names the rival, and the command it prints removes the rival. One home serves all scenes.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -60,7 +60,10 @@ function edit(name: string, change: (settings: Record<string, unknown>) => objec
 }
 
 type Shown = { tools: string[]; text: string; fences: number };
-/** Returns the view of a fresh session's model. Tries again until `isMeant`: a late hook leaves a session without its text. */
+/**
+ * Returns what the model of a fresh session sees. Tries again until `isMeant`, because a late hook leaves a session
+ * without its text.
+ */
 async function shown(agent: Agent, isMeant: (shown: Shown) => boolean = () => true): Promise<Shown> {
   for (let left = TRIES; ; left -= 1) {
     await home.start(agent, runOf(agent, "Say hello", url));
@@ -83,7 +86,7 @@ async function agentsSay(agent: Agent): Promise<Named> {
   return agents.find((one) => one.agent === NAMES[agent]) ?? expect.fail(stdout);
 }
 
-/** Types what takes the rival out. */
+/** Types the command that removes the rival. */
 async function type(command: string): Promise<void> {
   await execa("sh", ["-c", command], { ...home.within({}), extendEnv: false });
 }
@@ -98,7 +101,7 @@ async function expectOursAlone(agent: Agent): Promise<void> {
   expect(seen.tools.filter((name) => name.includes("other"))).toEqual([]);
 }
 
-test("Claude Code runs another mempalace of local scope, and Roampal's hook beside ours, until they are taken out", async () => {
+test("Claude Code runs another mempalace of local scope, and Roampal's hook beside ours, until they are removed", async () => {
   const server = { type: "stdio", command: "node", args: [other], alwaysLoad: true };
   await type(`claude mcp add-json mempalace '${JSON.stringify(server)}'`);
   edit(".claude/settings.json", ({ hooks, ...rest }) => {
@@ -127,19 +130,22 @@ test("Claude Code runs another mempalace of local scope, and Roampal's hook besi
 test.each([
   ["disableAllHooks", (text: string) => text.replace("{", '{ "disableAllHooks": true,'), "disableAllHooks"],
   ["a comment", (text: string) => text.replace("{", "{ // mine\n"), "a comment in a file"],
-])("with %s in its settings Claude Code tells its model nothing, and agents says so", async (_, change, what) => {
-  const file = join(home.palace.home, ".claude/settings.json");
-  const before = readFileSync(file, "utf8");
-  writeFileSync(file, change(before));
-  expect((await shown("claude")).fences).toBe(0);
-  expect(await agentsSay("claude")).toMatchObject({
-    state: "conflict",
-    rivals: [{ what: expect.stringContaining(what) }],
-  });
-  writeFileSync(file, before);
-});
+])(
+  "with %s in its settings Claude Code shows its model no memory, and `install status` reports it",
+  async (_, change, what) => {
+    const file = join(home.palace.home, ".claude/settings.json");
+    const before = readFileSync(file, "utf8");
+    writeFileSync(file, change(before));
+    expect((await shown("claude")).fences).toBe(0);
+    expect(await agentsSay("claude")).toMatchObject({
+      state: "conflict",
+      rivals: [{ what: expect.stringContaining(what) }],
+    });
+    writeFileSync(file, before);
+  },
+);
 
-test("Claude Code has none of our tools where the server is disabled, and runs a project's server that was approved", async () => {
+test("Claude Code has none of our tools if the server is disabled, and runs a project's server that was approved", async () => {
   const file = join(home.palace.home, ".claude.json");
   const before = readFileSync(file, "utf8");
   const project = home.within({}).cwd;
@@ -167,7 +173,7 @@ test("Claude Code has none of our tools where the server is disabled, and runs a
   await expectOursAlone("claude");
 });
 
-test("MemPalace's plugin runs its server beside ours, and a rule of the user's takes our tools away", async () => {
+test("MemPalace's plugin runs its server beside ours, and a permission rule of the user removes our tools", async () => {
   const market = { name: "mempalace", owner: { name: "x" } };
   const plugin = { name: "mempalace", source: "./plugin", description: "x" };
   put("market/.claude-plugin/marketplace.json", JSON.stringify({ ...market, plugins: [plugin] }));
@@ -191,7 +197,7 @@ test("MemPalace's plugin runs its server beside ours, and a rule of the user's t
   writeFileSync(join(home.palace.home, ".claude/settings.json"), before);
 });
 
-test("pi shows its model both memories where the seed's bridge is beside ours", async () => {
+test("pi shows its model both memories if the seed's bridge is beside ours", async () => {
   const tool = `{ name: "mempalace_other", label: "x", description: "x", parameters: { type: "object", properties: {} },
     execute: async () => ({ content: [{ type: "text", text: "x" }] }) }`;
   put(".pi/agent/extensions/mempalace.ts", `export default (pi) => pi.registerTool(${tool});\n`);
@@ -202,7 +208,7 @@ test("pi shows its model both memories where the seed's bridge is beside ours", 
   await expectOursAlone("pi");
 });
 
-test("pi finds its folder by a tilde, and its model sees each of our tools once", async () => {
+test("pi finds its folder if PI_CODING_AGENT_DIR begins with a tilde, and its model sees each of our tools once", async () => {
   cpSync(join(home.palace.home, ".pi/agent"), join(home.palace.home, ".pi-work"), { recursive: true });
   const run = runOf("pi", "Say hello", url);
   await home.start("pi", { ...run, env: { ...run.env, PI_CODING_AGENT_DIR: "~/.pi-work" } });
@@ -211,7 +217,7 @@ test("pi finds its folder by a tilde, and its model sees each of our tools once"
   expect(ours.map(({ name }) => name)).toEqual([ourTool("pi")]);
 });
 
-test("opencode tells its model everything twice where plugin/ is beside plugins/, and takes a project's server before ours", async () => {
+test("opencode shows its model the memory twice if plugin/ is beside plugins/, and prefers a project's server to ours", async () => {
   const folder = join(home.palace.home, ".config/opencode");
   cpSync(join(folder, "plugins"), join(folder, "plugin"), { recursive: true });
   const server = { type: "local", command: ["node", other], enabled: true };

@@ -1,6 +1,6 @@
 /**
- * A terminal in a devbox: a tmux server that reads no settings draws it, so that a test types keys and reads the screen as a person
- * does. The program in it has a pty, and is what a test wants to see: an agent, or the box's own tmux with an agent in it.
+ * Draws a terminal in a devbox with a tmux server that reads no settings. A test types keys and reads the screen as a
+ * person does. The program in it has a pty: an agent, or the box's own tmux with an agent in it.
  */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
@@ -10,12 +10,12 @@ import { quoted } from "../../src/base/shell-word.ts";
 export type Sh = (script: string) => Promise<{ stdout: string }>;
 
 export type Screen = AsyncDisposable & {
-  /** Types that text. */
+  /** Types the text. */
   type: (text: string) => Promise<void>;
   /** Presses keys by tmux's names: `Enter`, `C-d`. */
   press: (...keys: string[]) => Promise<void>;
   text: () => Promise<string>;
-  /** Waits until the screen shows it. */
+  /** Waits until the screen shows a match. */
   shows: (what: RegExp) => Promise<void>;
   /** Waits until the program has ended; resolves to its exit code. */
   ended: () => Promise<number>;
@@ -28,7 +28,7 @@ export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   const socket = `screen-${randomUUID()}`;
   const tmux = async (...args: string[]): Promise<string> =>
     (await sh(["tmux", "-u", "-L", socket, "-f", "/dev/null", ...args].map(quoted).join(" "))).stdout;
-  // TMUX and TERM would tell the program that it is in a tmux already.
+  // TMUX and TERM would make the program believe that it already runs in tmux.
   const without = ["env", "-u", "TMUX", "-u", "TMUX_PANE", "TERM=xterm-256color", "COLORTERM=truecolor"];
   const inside = [...without, "sh", "-c", command].map(quoted).join(" ");
   await tmux("start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "new-session", "-d", ...SIZE, inside);

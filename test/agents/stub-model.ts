@@ -1,8 +1,9 @@
 /**
- * A model without a network, for the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. It does what
- * the prompt says: each line `@@tool NAME {JSON}` is one tool call, the name found by its end among the tools that are declared;
- * `@@held` is one too, made when somebody gets /go; what pi's /mempalace-diary asks for is one as well. Then it answers with all
- * results. A program too (`node stub-model.ts PORT`): it also runs inside a devbox, and needs only Node.
+ * Serves a model without a network to the real agents: OpenAI's Chat Completions and Anthropic's Messages, both
+ * streamed. Each line `@@tool NAME {JSON}` of a prompt makes one tool call; NAME is the end of a declared tool's name.
+ * A line `@@held` makes a call only when somebody gets /go. The request of pi's /mempalace-diary makes a call, too.
+ * Then the model answers with all results. It also runs as a program inside a devbox (`node stub-model.ts PORT`) and
+ * needs only Node.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,9 +11,10 @@ import type { AddressInfo } from "node:net";
 export type Tool = { name: string; description: string; schema: unknown };
 export type StubModel = AsyncDisposable & { port: number };
 /**
- * What it was shown and asked, by model name. Of requests that declare tools: these tools, every text of the last request, how long each
- * call of the last turn was away. Asides are the texts of the last request without tools, for a title or a summary. Beside that the
- * models whose call is held, and the paths that are not known here.
+ * Everything the model was shown, by model name. From requests that declare tools: the tools, every text of the last
+ * request, and how long each call of the last turn took. `asides` holds the texts of the last request without tools,
+ * for a title or a summary. `held` names the models whose call is held back, `unknown` the requested paths that this
+ * server does not have.
  */
 export type Seen = {
   tools: Record<string, Tool[]>;
@@ -23,7 +25,7 @@ export type Seen = {
   unknown: string[];
 };
 
-/** One turn, whatever the wire: what the user said last, the calls that were made since, their results. */
+/** One turn, whatever the wire format: the user's last message, the calls made since, and their results. */
 type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
 type Wanted = { name: string; args: string; isHeld: boolean };
 type Answer = { text: string } | { tool: string; args: string; isHeld: boolean };
@@ -32,12 +34,12 @@ type Message = { role: string; content: unknown; tool_calls?: unknown[] };
 type Body = { model: string; messages: Message[]; tools?: Record<string, unknown>[] };
 
 export const ANSWER = "The tools said:";
-/** Of pi's /mempalace-diary: the tool, the agent's name and the topic, as the extension asks for them. */
+/** Matches the request of pi's /mempalace-diary: the tool, the agent's name and the topic. */
 const DIARY = /Save it with the tool (\S+): agent_name ("(?:[^"\\]|\\.)*"), topic ("(?:[^"\\]|\\.)*")/;
 export const ENTRY = "An entry that the model made up.";
 const MODEL = "stub-model";
 const REQUESTS_KEPT = 200;
-/** Of what Claude Code says when a subagent in the background has ended. */
+/** Matches the result of a background subagent in Claude Code's message. */
 const BROUGHT = /<result>([^]*?)<\/result>/g;
 
 export async function startStubModel(port = 0): Promise<StubModel> {
@@ -118,7 +120,7 @@ function answer({ prompt, calls, results, tools }: Turn): Answer {
     : { tool, ...call };
 }
 
-/** The calls that a message of the user asks for, in their order. */
+/** Returns the calls that a message of the user asks for, in order. */
 function wantedOf(prompt: string): Wanted[] {
   const [, diary, agent, topic] = DIARY.exec(prompt) ?? [];
   if (diary !== undefined) {
@@ -129,7 +131,7 @@ function wantedOf(prompt: string): Wanted[] {
   return [...lines].map(([, kind, name = "", args = "{}"]) => ({ name, args, isHeld: kind === "held" }));
 }
 
-/** Every text anywhere in a request. */
+/** Returns every text in a request, at any depth. */
 function textsOf(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
@@ -142,7 +144,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** From the last message of the user that says what to do. */
+/** Reads the turn that begins with the last message of the user that asks for something. */
 function readTurn(
   messages: Message[],
   tools: Tool[],

@@ -1,7 +1,7 @@
 /**
- * Whom the user does not talk to: subagents of the real opencode and Claude Code, in the foreground, in the background and gone on with
- * later. They are shown nothing, keep no exchange and are never asked, and the conversation that has begun them goes on as if it had
- * worked alone. pi has none.
+ * Tests subagents of the real opencode and Claude Code: in the foreground, in the background, and continued later. The
+ * memory shows them nothing, stores none of their exchanges and never asks them. The conversation that began them goes
+ * on as if it had worked alone. pi has no subagents.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -9,7 +9,7 @@ import type { Agent } from "../../scripts/agents.ts";
 import type { Host } from "./places.ts";
 import { type HostTalk, type Talk, talkOnHost, WORDS } from "./talk.ts";
 
-/** Of what memory with outcomes says, to whomever. */
+/** Matches any text of the memory that learns from outcomes. */
 const SAYS = /KNOWN CONTEXT|roampal-|You answered:/;
 
 let scene: HostTalk;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** The call that begins a subagent, whose tests fail. */
+/** Returns the call that begins a subagent, in which a test run fails. */
 function delegate(agent: Agent, told: string, more: object): string {
   const [tool, bash, kind] = agent === "claude" ? ["Agent", "Bash", "general-purpose"] : ["task", "bash", "general"];
   const tests = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
@@ -30,7 +30,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** The requests of a subagent alone: those of the conversation hold both marks. */
+/** Returns the requests of the subagent only; requests of the conversation hold both marks. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));
@@ -40,7 +40,7 @@ test.each([
   { agent: "opencode", how: "in the foreground", more: {} },
   { agent: "claude", how: "in the foreground", more: { run_in_background: false } },
   { agent: "claude", how: "in the background", more: { run_in_background: true } },
-] as const)("a subagent of $agent $how is no turn of the conversation", async ({ agent, more }) => {
+] as const)("a subagent of $agent $how does not count as a turn of the conversation", async ({ agent, more }) => {
   const [mark, asked, told] = [randomUUID(), randomUUID(), randomUUID()];
   const id = await talk.keep(agent, mark);
   const prompt = `${asked}: have ${WORDS[agent]} of ${mark} counted\n${delegate(agent, `${told}: count ${WORDS[agent]}`, more)}`;
@@ -48,7 +48,7 @@ test.each([
   const own = await requestsOf(told, asked);
   expect(own.length).toBeGreaterThan(1);
   for (const text of own) expect(text).not.toMatch(SAYS);
-  // Nobody has spoken since, so that there is nothing to be judged.
+  // The user has not answered since, so there is nothing to judge.
   for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
   await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
 
@@ -63,17 +63,17 @@ test.each([
   expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
   const kept = all.filter((line) => line.includes("1 uses"));
   expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
-  // What the subagent has brought is in the answer that is kept, and nothing else of it.
+  // The stored answer contains the subagent's result, and nothing else of the subagent is stored.
   const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
   expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
   expect(await talk.exchangesOf(told)).toEqual([]);
-  // Its tests are its own.
+  // The subagent's failed tests do not count for the conversation.
   const why = (await host.palace("outcome", "why", id)).stdout;
   expect(why).not.toContain("tests-failed");
   expect(why.match(/shown in /g), why).toHaveLength(1);
 });
 
-test("a subagent that another opencode has begun is gone on with, and is none of the user's talks", async () => {
+test("a subagent that an earlier opencode process began can be continued, and none of it is stored as an exchange", async () => {
   const agent = "opencode";
   const [asked, told, more] = [randomUUID(), randomUUID(), randomUUID()];
   const session = randomUUID();

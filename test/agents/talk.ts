@@ -1,4 +1,7 @@
-/** A talk with a real agent, with memory that learns from outcomes: what it is shown, keeps and is asked, in any place. */
+/**
+ * Holds a conversation with a real agent that has memory with outcomes, in any place: reads what the model is shown,
+ * what is stored and what is asked.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
@@ -8,7 +11,10 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/** Each session without the memory leaves an exchange with the same words: of the four memories that are shown it is one. */
+/**
+ * Sessions that are tried at most. Each session without the memory stores an exchange with the same words, which takes
+ * one of the four places of shown memories.
+ */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {
@@ -17,7 +23,7 @@ export const WORDS: Record<Agent, string> = {
   claude: "violins remember orchards",
 };
 
-/** Begins a session, or goes on with it. */
+/** Returns the run that begins or continues a session. */
 export function turnOf(
   place: Pick<Place, "url">,
   agent: Agent,
@@ -41,17 +47,17 @@ export type Talk = {
   ask: (name: string, args: Record<string, unknown>) => Promise<string>;
   /** Resolves to what the agent's user sees. */
   say: (agent: Agent, prompt: string, session: string, isFirst?: boolean) => Promise<string>;
-  /** What the model was shown last. */
+  /** Returns the texts of the model's last request. */
   shown: (agent: Agent) => Promise<string>;
-  /** Begins sessions until one is shown the memory, `tries` at most. */
+  /** Begins sessions until one is shown the memory, at most `tries`. */
   begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<Begun>;
-  /** Keeps what an agent is to be shown; resolves to its id. */
+  /** Stores a memory for an agent; resolves to its id. */
   keep: (agent: Agent, mark: string, topic?: string) => Promise<string>;
-  /** What was kept of exchanges with that mark, a line each. */
+  /** Returns the stored exchanges with that mark, one line each. */
   exchangesOf: (mark: string) => Promise<string[]>;
 };
 
-/** The session in which the agent was shown the memory, its words, and how many sessions were begun until then. */
+/** The session in which the agent was shown the memory, its text, and the number of sessions begun until then. */
 type Begun = { session: string; text: string; sessions: number };
 
 export function talkIn(place: Place, memory: StdioMcp): Talk {
@@ -72,7 +78,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
         expect(await say(agent, prompt, session, true)).toContain(ANSWER);
         const text = await shown(agent);
         if (text.includes(`[id:${id}]`) || again === tries) return { session, text, sessions: again };
-        // A hook may be late because another test builds an image meanwhile, which lasts for a while.
+        // A hook may be late because another test is building an image, which takes a while.
         await delay(again * PAUSE_MS);
       }
     },
@@ -80,7 +86,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
       const text = `${topic}: ${mark}`;
       await ask("record_response", { key_takeaway: text });
       const found = await ask("search_memory", { query: text, collections: ["working"], limit: 5 });
-      // Another one may rank first while this one has no vector yet.
+      // Another memory may rank first while this one has no vector yet.
       const line = found.split("\n").find((one) => one.includes(mark) && one.includes("[id:")) ?? found;
       return /\[id:(\w+)\]/.exec(line)?.[1] ?? expect.fail(found);
     },
@@ -93,7 +99,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
 
 export type HostTalk = AsyncDisposable & { host: Host; talk: Talk };
 
-/** On this machine, with a palace of its own. */
+/** Opens a conversation on this machine, with a palace of its own. */
 export async function talkOnHost(): Promise<HostTalk> {
   const host = await onHost();
   const memory = await host.shim();

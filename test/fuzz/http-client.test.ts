@@ -95,7 +95,7 @@ fuzz("http-client", {
       expect(body.length).toBeLessThanOrEqual(Number(headers.get("content-length")));
     }
     socket.destroy();
-    // The same bytes now serve as the health answer of a broker at a given address.
+    // These bytes also serve as the health answer of a broker at a given address.
     const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },
