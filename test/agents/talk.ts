@@ -1,6 +1,6 @@
 /**
- * Holds a conversation with a real agent that has memory with outcomes, in any place: reads what the model is shown,
- * what is stored and what is asked.
+ * Holds a conversation with a real agent that has memory with outcomes, in any place. It reads the text that the model is
+ * shown, the stored exchanges and the questions of the memory.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";

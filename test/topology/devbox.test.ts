@@ -1,6 +1,6 @@
 /**
- * `palace devbox` on a real stack, from two clones with one project name. The tests follow each other on one stack: what was written is
- * what must still be there, whatever a recreate was killed at and whatever its new image did. Images of a test are derived in a moment.
+ * Tests `palace devbox` on a real stack, from two clones with one project name. The tests build on each other: each must find
+ * everything the earlier ones wrote, whatever step a recreate was killed at and whatever its new image did.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -53,14 +53,14 @@ describe.skipIf(reason)("palace devbox", () => {
     (await status()).services.find(({ service }) => service === "devbox")?.revision;
   const git = async (...args: string[]): Promise<string> =>
     (await execa("git", ["-c", "safe.directory=*", "-C", repository, ...args], { env: env({}) })).stdout;
-  /** From now on compose's name of the devbox's image means one made of it. */
+  /** Makes an image from the devbox's image and gives it the name that compose uses for the devbox. */
   const derive = async (name: string, ...lines: string[]): Promise<void> => {
     const input = [`FROM ${project}-devbox`, `LABEL org.opencontainers.image.revision=${name}`, ...lines].join("\n");
     await execa("docker", ["build", "--quiet", "--tag", `${project}-devbox`, "-"], { input });
   };
   const arrangement = (name: string): string =>
     ["docker-compose.yml", `scripts/compose/${name}.yml`].map((file) => join(clone, file)).join(":");
-  /** All that a person has there. */
+  /** Returns everything a person keeps there: files of the home and the workspace, drawers, facts. */
   const kept = async (more: Record<string, string> = {}): Promise<string> => {
     const files = await box("cat ~/notes.txt ~/.claude/settings.json; readlink ~/link; cat /workspace/plan.txt", more);
     const found = await box(
@@ -97,7 +97,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("up refuses what cannot work, says why, and writes down no workspace that did not work", async () => {
+  test("up refuses settings that cannot work, says why, and does not write down a workspace that failed", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -111,7 +111,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(existsSync(join(clone, ".env"))).toBe(false);
   });
 
-  test("up brings the stack up with a workspace, which stays the workspace when the next up names none", async () => {
+  test("up starts the stack with a workspace, and the next up without --workspace uses the same one", async () => {
     const fragment = readFileSync(join(clone, "scripts/compose/ssh-agent.yml"), "utf8");
     const override = fragment.replace("{ SSH_AUTH_SOCK:", "{ MINE: mine, SSH_AUTH_SOCK:");
     writeFileSync(join(clone, "docker-compose.override.yml"), override);
@@ -131,7 +131,7 @@ describe.skipIf(reason)("palace devbox", () => {
     });
   });
 
-  test("git works in a worktree, also from plain docker compose, with the host's identity until another is set in the box", async () => {
+  test("git works in a worktree, also under plain docker compose, with the host's identity until the box sets another", async () => {
     await box("git add plan.txt && git commit --quiet --message 'from the box'");
     expect(await git("log", "-1", "--format=%an <%ae> %s", "feature")).toBe("Ada <ada@example.org> from the box");
     await box("git config --global user.name Grace; git config --global --unset user.email");
@@ -145,7 +145,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await box("stat -c '%u %a' $SSH_AUTH_SOCK")).toBe("1000 600");
   });
 
-  test("another clone with the same project name is told so, and changes nothing", async () => {
+  test("another clone with the same project name is refused, and changes nothing", async () => {
     const { code, stderr } = await run(other, ["up"]);
     expect(code).toBe(2);
     expect(stderr).toContain(clone);
@@ -182,7 +182,7 @@ describe.skipIf(reason)("palace devbox", () => {
     second.stdin.write("exit\r");
     expect(await second).toMatchObject({ exitCode: 0 });
     expect(await screens()).toBe("main:0 100");
-    // A terminal that is closed leaves the session as it is, for the next shell.
+    // Closing the terminal leaves the session running for the next shell.
     first.kill("SIGKILL");
     await first;
     await expect.poll(() => box("tmux list-clients")).toBe("");
@@ -192,7 +192,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await third).toMatchObject({ exitCode: 0 });
   });
 
-  test("shell runs a command without a terminal, hands its exit code on, and says what to type where there is nothing to run", async () => {
+  test("shell runs a command without a terminal, returns its exit code, and says what to type if no command is given", async () => {
     expect(await run(clone, ["shell", "--", "sh", "-c", "pwd; exit 7"])).toMatchObject({
       code: 7,
       stdout: "/workspace",
@@ -200,7 +200,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await run(clone, ["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("-- CMD") });
   });
 
-  test("a recreate that is killed at each of its steps, one after the other, is finished by the next, and all is as it was", async () => {
+  test("a recreate that was killed at any of its steps is finished by the next one, and everything is kept", async () => {
     await box("echo mine > ~/notes.txt; ln -s notes.txt ~/link; rm -f ~/.zshrc; echo '# mine' > ~/.zshrc");
     await box(
       'palace call mempalace_add_drawer \'{"wing":"home","room":"kitchen","content":"The kettle is on shelf four"}\'',
@@ -223,7 +223,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("up gives a recreate up that has changed nothing yet: the stack is the old one, and the images' names mean the old ones", async () => {
+  test("up cancels a recreate that has not changed anything yet: the old containers run, and the image names are the old ones", async () => {
     const before = await kept();
     await derive("three");
     expect(await run(clone, ["recreate", "--no-build"], { MEMPALACE_FAULT: "recreate.snapshot" })).toMatchObject({
@@ -231,14 +231,14 @@ describe.skipIf(reason)("palace devbox", () => {
     });
     const { stdout } = await execa("docker", ["inspect", "--format", "{{.State.Running}}", `${project}-broker-1`]);
     expect(stdout).toBe("false");
-    // Its own build brings the image of this clone again; what was derived is gone from the name before.
+    // The build of `up` makes this clone's image again, so the derived image has lost the name.
     await good(["up"], { PALACE_REVISION: "two-again" });
     expect(await status()).toMatchObject({ up: true, unfinished: null });
     expect(await revision()).toBe("two-again");
     expect(await kept()).toBe(before);
   });
 
-  test("a new image that takes a file of the home away is rolled back with the file, also by the run after a kill", async () => {
+  test("a new image that deletes a file of the home is rolled back together with the file, also by the run after a kill", async () => {
     const before = await kept();
     await derive(
       "thief",
@@ -254,7 +254,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a clone that shares the stack recreates it too", async () => {
+  test("a clone that shares the stack can recreate it too", async () => {
     const before = await kept();
     expect(await run(other, ["up", "--share"], { PALACE_REVISION: "two-again" })).toMatchObject({ code: 0 });
     await derive("shared");
@@ -275,11 +275,11 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a recreate that is killed while it builds has changed nothing, and the next one builds and finishes it", async () => {
+  test("a recreate that was killed during its build has changed nothing, and the next one builds and finishes", async () => {
     const before = await kept();
     const file = join(clone, "Dockerfile.base");
     const dockerfile = readFileSync(file, "utf8");
-    // No build of an earlier run has this step in its cache.
+    // This step is unique, so no earlier build has it in its cache.
     const step = `sleep 60 && echo ${project}`;
     writeFileSync(file, `${dockerfile}\nRUN ${step}\n`);
     const command = [join(clone, "src/bin/palace.ts"), "devbox", "recreate"];
@@ -304,7 +304,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("an arrangement without a broker comes up too, proves itself and finds the same memory", async () => {
+  test("an arrangement without a broker starts too, passes its proof and finds the same memory", async () => {
     const before = await kept();
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
@@ -323,7 +323,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("under another project name memory and home are asked for, and come along byte for byte, killed at any step", async () => {
+  test("under a new project name, up asks where memory and home come from and moves them byte for byte, killed at any step", async () => {
     const before = await kept();
     const renamed = { COMPOSE_PROJECT_NAME: `${project}-2`, PALACE_REVISION: "two-again" };
     const asked = await run(clone, ["up"], renamed);
@@ -337,13 +337,13 @@ describe.skipIf(reason)("palace devbox", () => {
     await killAt("palace");
     const halved = await run(clone, ["up", "--fresh"], renamed);
     expect(halved).toMatchObject({ code: 2, stderr: expect.stringContaining("is not whole") });
-    // Whatever plain compose has done with it since is not overwritten.
+    // Plain compose may have written there since, so a later `up` must not overwrite it.
     await execa("docker", ["compose", "down"], { cwd: clone, env: env(renamed) });
     const used = await run(clone, ["up"], renamed);
     expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining("may have run since") });
     await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
     await killAt("broker");
-    // What a killed run has begun needs no name any more.
+    // A run that was killed is continued without --from.
     await good(["up"], renamed);
     expect(await kept(renamed)).toBe(before);
     expect((await run(clone, ["up", "--from", project], renamed)).code).toBe(2);
@@ -352,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("where a workspace is left out that was named once, the box says so in its log and in each shell", async () => {
+  test("if a workspace that was set once is left out, the box says so in its log and in each shell", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");
@@ -361,7 +361,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await box("zsh -ic true")).toMatch(told);
   });
 
-  test("down keeps the volumes; with --volumes it erases them once the project's name was given, after a copy", async () => {
+  test("down keeps the volumes; down --volumes with the project's name makes a copy and then erases them", async () => {
     await good(["down"]);
     expect((await run(clone, ["status"])).code).toBe(3);
     expect((await run(clone, ["shell", "--", "true"])).stderr).toContain("devbox up");
@@ -377,14 +377,14 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(erased, erased.stderr).toMatchObject({ code: 0 });
     const [, copy = ""] = /palace devbox up && \S*palace devbox restore (\S+)/.exec(erased.stdout) ?? [];
     expect(erased.stderr).toContain("the bridge to it is removed");
-    // A zombie has no command line, either.
+    // A zombie has no command line, so this counts it as ended.
     const command = (): string =>
       existsSync(`/proc/${resident}`) ? readFileSync(`/proc/${resident}/cmdline`, "utf8") : "";
     await expect.poll(command).toBe("");
     expect(JSON.parse(readFileSync(join(copy, "snapshot.json"), "utf8"))).toMatchObject({ counts: { drawers: 2 } });
     const { stdout } = await execa("docker", ["volume", "ls", "--quiet", "--filter", `name=${project}`]);
     expect(stdout).toBe("");
-    // The last line says how both come back.
+    // A folder that is not a copy is refused.
     expect(await run(clone, ["restore", folder])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/neither a backup/),
@@ -393,7 +393,7 @@ describe.skipIf(reason)("palace devbox", () => {
     await good(["restore", copy]);
     expect(await kept()).toBe(before);
     expect(await status()).toMatchObject({ up: true });
-    // A memory with drawers is not replaced by a slip.
+    // A memory that has drawers is replaced only after the project's name was given.
     expect((await run(clone, ["restore", join(copy, "palace.tar")])).stderr).toContain(`--yes ${project}`);
     expect(await kept()).toBe(before);
   });

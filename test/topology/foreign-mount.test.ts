@@ -1,6 +1,7 @@
 /**
- * A palace that a container sees through a mount of its own kind (FUSE, as virtual machines share folders): a lock taken there
- * is not the host's lock, so nothing in the container opens it. Real bindfs, real container.
+ * Tests a palace that a container sees through a foreign mount (FUSE, which virtual machines use for shared folders). A
+ * lock taken there is not the host's lock, so a process in the container must not open the palace. Uses real bindfs and
+ * a real container.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -25,10 +26,10 @@ const cannotBridge = sshdMissing ?? openFilesMissing;
 if (missing === undefined && cannotBridge !== undefined)
   console.warn(`foreign mount, bridged left out: ${cannotBridge}`);
 
-/** A container that sees the palace's folder through bindfs; disposed of, both are gone. */
+/** Opens a container that sees the palace's folder through bindfs; removes both when it is disposed of. */
 async function openShared({ config: { paths } }: TestPalace, name: string): Promise<AsyncDisposable & { box: Box }> {
   const shared = mkdtempSync(join(tmpdir(), "palace-shared-"));
-  // Everything is the container's user there, so that no permission keeps it out: only we do.
+  // The container's user owns everything there, so file permissions do not refuse it: only our check does.
   const options = ["allow_other", "--force-user=1000", "--force-group=1000", "--perms=0700"];
   execFileSync("bindfs", ["-o", ...options, paths.home, shared]);
   const unmount = (): void => {
@@ -53,7 +54,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
 describe.skipIf(missing)("a palace behind a shared folder", () => {
   beforeAll(buildImage);
 
-  test("is not opened from the container, whatever is tried; writes are spooled, and the host's stay whole", async () => {
+  test("is never opened from the container; its writes are spooled, and the host's memory stays whole", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const client = await palace.client();
@@ -87,7 +88,7 @@ describe.skipIf(missing)("a palace behind a shared folder", () => {
   });
 
   test.skipIf(cannotBridge)(
-    "is reached over a bridge from the container, which opens nothing of it: what was spooled arrives, all goes on beside the host's agents",
+    "is reached over a bridge: the container's spooled writes arrive, and it works beside the host's agents without opening the palace",
     async () => {
       await using palace = createTestPalace();
       const { home } = palace;

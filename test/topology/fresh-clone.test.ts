@@ -1,7 +1,7 @@
 /**
- * The first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work: the Node is too old, the home is
- * empty, and what leads out, of the shell and of the image builds, is a proxy that inspects TLS. The tests follow each other; the
- * last one types the commands for the devbox from the README and the tutorial.
+ * Tests the first minutes in a fresh clone on a machine with an engine, as a newcomer has them at work. The Node is too
+ * old, the home is empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The
+ * tests build on each other; the last one types the commands for the devbox from the README and the tutorial.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ const BASE_IMAGE = "node:24-trixie-slim";
 const MODEL_PORT = 18_080;
 const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
 
-/** Typed in a pty by test/topology/devbox.test.ts. */
+/** test/topology/devbox.test.ts types this in a pty. */
 const NEEDS_TERMINAL = ["palace devbox shell"];
 
 describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that inspects TLS", () => {
@@ -44,7 +44,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       listen: { path: newcomer.proxySocket },
       allows: (host) => host === registry.hostname,
     });
-    // The same proxy where the engine's builds reach it.
+    // Offers the same proxy at an address that the engine's builds can reach.
     relay = createServer((near) => {
       const far = connect(newcomer.proxySocket);
       near.pipe(far).pipe(near);
@@ -66,7 +66,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     await newcomer?.[Symbol.asyncDispose]();
   });
 
-  /** As a user tells Docker of a proxy; compose is found where it is on this machine. */
+  /** Configures Docker's proxy as a user does, and keeps this machine's compose plugin. */
   const writeDockerSettings = (): void => {
     const address = relay.address() as { address: string; port: number };
     const folder = join(newcomer.home, ".docker");
@@ -81,14 +81,17 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     );
   };
 
-  /** Which model the agents have stands where a user's keys stand. */
+  /** Writes the model's settings into the file for a user's keys. */
   const writeKeys = (): void => {
     const env = { ...runOf("opencode", "", MODEL_URL).env, ...runOf("pi", "", MODEL_URL).env };
     const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`);
     writeFileSync(join(newcomer.clone, ".env.devbox"), lines.join(""));
   };
 
-  /** A base image with files that no layer was ever built on, and no npm cache that other builds have filled. */
+  /**
+   * Makes a base image with unique files, so that no earlier layer is reused, and empties the npm cache of earlier
+   * builds.
+   */
   const forgetEarlierBuilds = (): void => {
     const base = `FROM ${BASE_IMAGE}\nRUN echo ${project} > /etc/palace-run\n`;
     execFileSync("docker", ["build", "--quiet", "--tag", `${project}-base`, "-"], { input: base });
@@ -111,18 +114,18 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
   const compose = (...args: string[]) => newcomer.run(["docker", "compose", ...args], environment());
   const type = (typed: string): Promise<Output> => newcomer.run(["sh", "-c", typed], environment());
 
-  test("whose certificates nobody has named to the build, scripts/up says how to name them", async () => {
+  test("if the build was not given the proxy's certificates, scripts/up says how to name them", async () => {
     const { code, stdout, stderr } = await type("./scripts/up");
     expect({ code, stdout }, stderr).toEqual({ code: 5, stdout: "" });
     expect(stderr).toMatch(/hint: a proxy inspects TLS: EXTRA_CA_CERTS=\/path\/to\/its-certificates.pem/);
   });
 
-  test("with them named scripts/up builds the stack through the proxy, and a note is found in the devbox", async () => {
+  test("with the certificates named, scripts/up builds the stack through the proxy, and the devbox finds a note", async () => {
     proxy.requests.length = 0;
     const { code, stdout, stderr } = await type("EXTRA_CA_CERTS=~/proxy.pem ./scripts/up");
     expect(code, stderr).toBe(0);
     expect(stdout).toMatch(/^The palace is up in Docker: chroma, broker, devbox\.\nOne memory was written/);
-    // The packages of the images came this way, and the agents' among them.
+    // The packages of the images, and of the agents in them, were downloaded through the proxy.
     const tarballs = new Set(proxy.requests.filter((line) => line.includes(".tgz")));
     const { packages } = JSON.parse(readFileSync(join(newcomer.clone, "package-lock.json"), "utf8")) as {
       packages: object;
@@ -136,7 +139,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     await shim.close();
   });
 
-  test("a fact told to opencode is what pi answers with", async () => {
+  test("pi answers with a fact that opencode was told", async () => {
     await startModel();
     const drawer = { wing: "home", room: "keys", content: "the spare key hangs behind the door" };
     const told = await ask("opencode", [`Remember: ${drawer.content}.`, "mempalace_add_drawer", drawer]);
@@ -146,7 +149,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
     expect(answer).toContain(drawer.content);
   });
 
-  test("the tutorial's and the README's commands for the devbox do what the pages show", async () => {
+  test("the devbox's commands in the tutorial and the README do what the pages show", async () => {
     mkdirSync(join(newcomer.home, "project"));
     const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
     const typed = [
@@ -176,7 +179,7 @@ describe.skipIf(missing)("a fresh clone with an engine, behind a proxy that insp
       expect(await compose("exec", "-T", "devbox", "sh", "-c", script)).toMatchObject({ code: 0 });
   };
 
-  /** A prompt in words, and the call that the model makes of it. */
+  /** Asks an agent in words; the model makes the given call. */
   const ask = async (agent: "opencode" | "pi", [words, tool, args]: [string, string, object]): Promise<string> => {
     const run = runOf(agent, `${words}\n@@tool ${tool} ${JSON.stringify(args)}`, MODEL_URL);
     const command = [agent, ...run.args.map((arg) => (/^[\w/-]+$/.test(arg) ? arg : `'${arg}'`))].join(" ");

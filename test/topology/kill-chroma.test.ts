@@ -1,8 +1,8 @@
 /**
- * The kill test with the chroma driver attached to a real Chroma server, which is killed too: the ledger loses nothing, and
- * when all is quiet the public palace holds exactly the ledger's drawers: ids, texts, metadata and vectors.
- * Nothing but the outbox may bring that about: the server's files are out of the watch's reach, which would otherwise send
- * again what the outbox has lost, and one collection stays for all the kills, which would otherwise be filled anew.
+ * Runs the kill test with the chroma driver and a real Chroma server, which is killed too. The ledger must lose
+ * nothing. In the end the public palace must hold exactly the ledger's drawers: ids, texts, metadata and vectors. Only
+ * the outbox may achieve that. The watch on strays cannot read the server's files, so it sends nothing again; and one
+ * collection is used throughout, so it is never filled from the start.
  */
 import { once } from "node:events";
 import Database from "better-sqlite3";
@@ -20,8 +20,8 @@ const OUTBOX_POINTS = ["outbox.before-send", "outbox.after-send", "outbox.after-
 const ROUNDS = 80;
 const SHIMS = 8;
 /**
- * Of so many rounds one kills Chroma under a broker that sends, then the broker; a later one starts Chroma; two more kill only
- * the broker, as it sends. The others kill brokers that most often have not sent yet.
+ * Rounds of one cycle. One round kills Chroma while the broker sends, and then the broker. A later round starts Chroma.
+ * Two more kill only the broker while it sends. All other rounds kill a broker that has mostly not sent yet.
  */
 const CYCLE = 16;
 const [KILLS_CHROMA, STARTS_CHROMA, KILLS_SENDING] = [1, 4, [8, 12]];
@@ -47,22 +47,25 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
     MEMPALACE_CHROMA_DATABASE: await chroma.createDatabase(),
   });
 
-  it.each(OUTBOX_POINTS)("a broker killed at %s leaves the palace to be caught up exactly", async (point) => {
-    await using palace = createTestPalace();
-    const env = await environment(palace);
-    const broker = await palace.startBroker({ ...env, MEMPALACE_FAULT: point });
-    const died = once(broker, "exit");
-    await using shim = await palace.shim(env);
-    for (let index = 0; index < 20; index++) {
-      await shim.call("mempalace_add_drawer", { wing: "kill", room: "chroma", content: `${point} ${index}` });
-    }
-    await died;
-    await shim.call("mempalace_add_drawer", { wing: "kill", room: "chroma", content: `${point} afterwards` });
-    await assertSynced(palace, env);
-  });
+  it.each(OUTBOX_POINTS)(
+    "after a broker is killed at %s, the palace catches up with the ledger exactly",
+    async (point) => {
+      await using palace = createTestPalace();
+      const env = await environment(palace);
+      const broker = await palace.startBroker({ ...env, MEMPALACE_FAULT: point });
+      const died = once(broker, "exit");
+      await using shim = await palace.shim(env);
+      for (let index = 0; index < 20; index++) {
+        await shim.call("mempalace_add_drawer", { wing: "kill", room: "chroma", content: `${point} ${index}` });
+      }
+      await died;
+      await shim.call("mempalace_add_drawer", { wing: "kill", room: "chroma", content: `${point} afterwards` });
+      await assertSynced(palace, env);
+    },
+  );
 
   it(
-    `brokers killed ${ROUNDS} times under ${SHIMS} shims, and Chroma with them, leave the same rows on both sides`,
+    `after ${ROUNDS} kills of the broker, and kills of Chroma, with ${SHIMS} shims writing, ledger and Chroma hold the same rows`,
     { timeout: 3_600_000 },
     async () => {
       await using palace = createTestPalace();
@@ -80,7 +83,7 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
             await sending(env);
           }
           if (turn === KILLS_CHROMA) await chroma.kill();
-          // Brokers die while it comes.
+          // Chroma starts while the next rounds kill brokers.
           if (turn === STARTS_CHROMA) coming = chroma.start();
         },
       });
@@ -97,13 +100,13 @@ describe.skipIf(missing !== undefined)("with a public palace in Chroma", () => {
   );
 });
 
-/** Resolves when Chroma has taken something: what the shims have written since is on its way, or next. */
+/** Resolves when Chroma's number of rows changes: then the broker is sending the shims' latest writes. */
 async function sending(env: Env): Promise<void> {
   const before = await chromaCount(env);
   await expect.poll(() => chromaCount(env), { timeout: SYNC_MAX_MS, interval: 5 }).not.toBe(before);
 }
 
-/** Method → rows of the journal: one for each write that was acknowledged, however often it was sent. */
+/** Counts the journal's rows by method. There is one row for each acknowledged write, however often it was sent. */
 function journaled({ config }: TestPalace): Record<string, number> {
   const ledger = new Database(config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], [string, number]>("SELECT method, count(*) FROM journal GROUP BY method").raw().all();
@@ -111,7 +114,10 @@ function journaled({ config }: TestPalace): Record<string, number> {
   return Object.fromEntries(rows);
 }
 
-/** Waits until nothing is owed, then holds Chroma's own rows against the ledger's, and shows that nothing mended them. */
+/**
+ * Waits until the outbox is empty, compares Chroma's rows with the ledger's, and asserts that nothing but the outbox
+ * sent rows.
+ */
 async function assertSynced(palace: TestPalace, env: Env): Promise<void> {
   await using shim = await palace.shim(env);
   await shim.call("mempalace_list_wings", {});
@@ -123,7 +129,7 @@ async function assertSynced(palace: TestPalace, env: Env): Promise<void> {
   expectSame(ours, await chromaRows(env));
 }
 
-/** The server's own words, as a stranger asks for them: without the product's driver and Chroma's client. */
+/** Asks the server directly, without the product's driver and Chroma's client. */
 async function ask(env: Env, path: string, body?: object): Promise<Response> {
   const database = `tenants/default_tenant/databases/${env["MEMPALACE_CHROMA_DATABASE"]}`;
   return await fetch(`${env["MEMPALACE_CHROMA_URL"]}/api/v2/${database}/collections/${path}`, {
@@ -136,7 +142,7 @@ async function collectionId(env: Env): Promise<string | undefined> {
   return ((await (await ask(env, "mempalace_drawers")).json()) as { id?: string }).id;
 }
 
-/** 0 where nothing was ever sent. */
+/** Returns the number of rows in Chroma; 0 before the collection exists. */
 async function chromaCount(env: Env): Promise<number> {
   const id = await collectionId(env);
   return id === undefined ? 0 : ((await (await ask(env, `${id}/count`)).json()) as number);

@@ -1,4 +1,4 @@
-/** What a killed test run leaves in Docker, for nobody else would remove it: the next run does, before it makes anything. */
+/** Tests that the leftovers of a killed test run in Docker are removed by the next run, before it makes anything. */
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`killed run left out: ${reason}`);
 
 const helper = (name: string): string => JSON.stringify(join(import.meta.dirname, "../helpers", name));
-/** Says what its names begin with when all of it stands. */
+/** Makes a container, a network and a volume, and then prints the prefix of their names. */
 const MAKE = `
 import { NamedContainer, startNetwork } from ${helper("docker-box.ts")};
 import { dockerName } from ${helper("docker-run.ts")};
@@ -35,7 +35,7 @@ async function madeBy(prefix: string): Promise<string[]> {
 }
 
 describe.skipIf(reason)("a test run that is killed", () => {
-  test("leaves container, network and volume, and the next run removes them all", async () => {
+  test("leaves a container, a network and a volume, and the next run removes them", async () => {
     const run = execa(process.execPath, ["--input-type=module", "-e", MAKE], { reject: false });
     const said = await Promise.race([run.iterable().next(), run]);
     const prefix = "value" in said ? String(said.value) : "";

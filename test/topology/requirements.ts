@@ -1,7 +1,7 @@
 /**
- * What must hold, where, and which test shows it. The grid runs each of the first kind in every topology it names and prints
- * the table at its end; those of the second kind are shown by the file that is named. A unit test holds that nothing here is
- * without a proof.
+ * The requirements: what is required, in which topologies, and which test shows it. The grid runs each scenario in
+ * every topology it names and prints the table at its end. Other requirements name the test file that shows them. A
+ * unit test checks that every requirement has a proof.
  */
 export const TOPOLOGIES = [
   "native-only",
@@ -18,13 +18,13 @@ export type Requirement = {
   id: string;
   sentence: string;
   topologies: readonly TopologyName[];
-  /** The test that shows it, for what is not a scenario of the grid. */
+  /** The test file that shows it, if it is not a scenario of the grid. */
   shownBy?: string;
 };
 
 const WITH_CONTAINERS = TOPOLOGIES.filter((name) => name !== "native-only");
 const OVER_SSH = ["mixed-gate", "mixed-streamlocal", "container-only-bridged"] as const;
-/** Where a client may start the broker itself. */
+/** Topologies in which a client may start the broker itself. */
 const STARTED_BY_CLIENTS = ["native-only", "mixed-gate", "container-only-bridged", "container-only-alone"] as const;
 
 export const REQUIREMENTS: readonly Requirement[] = [
@@ -36,12 +36,12 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "broker-killed",
-    sentence: "the same while the broker is killed at five moments",
+    sentence: "the same while the broker is killed three times",
     topologies: TOPOLOGIES,
   },
   {
     id: "restarted",
-    sentence: "the same while the broker is stopped and started three times, as for an update",
+    sentence: "the same while the broker is stopped and started twice, as for an update",
     topologies: TOPOLOGIES,
   },
   {

@@ -1,6 +1,7 @@
 /**
- * A container that is killed by its engine while an agent in it keeps a write, at two steps of that: its spool lies on a volume, and
- * the next container delivers it. The built package alone, in Node's own image; the broker comes on this machine, over TCP.
+ * The engine kills a container while an agent in it spools a write, at two steps of that. The spool is on a volume, and
+ * the next container delivers it. Uses the built package only, in Node's own image; the broker starts later on this
+ * machine and is reached over TCP.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,11 +22,14 @@ const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? u
 if (reason !== undefined) console.warn(`killed spool left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-/** Half a file, and one that nobody was told of. */
+/** Steps at which the container is killed: with half a file, and with a whole file that was not acknowledged. */
 const STEPS = ["before-rename", "after-rename"];
 const KEPT = 4;
 
-/** Stands still before or after a file of the spool gets its name: the engine is to kill it there. */
+/**
+ * Pauses before or after a file of the spool is renamed to its final name, so that the engine can kill the process
+ * there.
+ */
 const HOLD = `import fs from "node:fs";
 const [step, nth] = process.env.HOLD_AT.split(":");
 const rename = fs.renameSync;
@@ -42,7 +46,7 @@ fs.renameSync = (from, to) => {
 };
 `;
 
-/** Drawers, and diary entries, of which a second application is a second entry. */
+/** Writes drawers and diary entries. A diary entry that is applied twice is there twice. */
 async function write(shim: StdioMcp, name: string, index: number): Promise<string> {
   const content = `${name} writes ${index}`;
   const answer = await (index % 2 === 0
@@ -53,7 +57,7 @@ async function write(shim: StdioMcp, name: string, index: number): Promise<strin
 }
 
 describe.skipIf(reason)("a container that keeps writes on a volume", () => {
-  test("is killed in the middle of keeping one: the next container delivers every acknowledged write, once", async () => {
+  test("is killed while it spools a write: the next container delivers every acknowledged write exactly once", async () => {
     const port = await freePort(resolveListenHost("docker"));
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
     const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);
@@ -100,7 +104,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       await palace.startBroker();
       await using box = await open("next");
       const next = await agent(box);
-      // What was kept goes before anything that is asked.
+      // The shim delivers the spooled writes before it sends any call.
       expect(await next.call("mempalace_status", {})).toHaveProperty("total_drawers");
       await next.close();
       const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
@@ -108,7 +112,7 @@ describe.skipIf(reason)("a container that keeps writes on a volume", () => {
       expect(appliedTwice(ledger)).toEqual([]);
       const journaled = ledger.prepare("SELECT count(*) FROM journal WHERE arguments LIKE '%\"spool\"%'").pluck().get();
       ledger.close();
-      // The one that was whole on disk, though nobody was told so, and not the half one.
+      // The whole file is delivered although its write was not acknowledged; the half file is not.
       const expected = [...acknowledged, ...asked.filter((one) => one.startsWith("after-rename"))];
       expect(texts.toSorted()).toEqual(expected.toSorted());
       expect(journaled).toBe(expected.length);

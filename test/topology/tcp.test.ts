@@ -1,6 +1,6 @@
 /**
- * Mixed over TCP: the broker on this machine, agents in a container of their own kernel namespaces that know an address and
- * a token. The container has the built package and no palace; the agent's command line is the same as anywhere.
+ * The broker runs on this machine, and agents in a container reach it over TCP with an address and a token. The
+ * container has the built package and no palace. The agent's command line is the same as anywhere.
  */
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
@@ -19,11 +19,14 @@ const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? u
 if (reason !== undefined) console.warn(`TCP topology left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-/** As many in containers as on the host. */
+/** Number of agents; half of them run in the container, half on the host. */
 const AGENTS = 20;
 const WRITES = 15;
 
-/** Strangers at the TCP door, one after another: no token, one that is nearly right, and what is no HTTP. Counts what they are told. */
+/**
+ * Sends invalid requests to the TCP door, one after another: without a token, with a nearly correct token, and bytes
+ * that are not HTTP. Counts the status codes of the answers.
+ */
 function knocking(port: number, wrong: string): { end(): Promise<Map<number, number>> } {
   const host = resolveListenHost("docker");
   const answers = new Map<number, number>();
@@ -35,7 +38,7 @@ function knocking(port: number, wrong: string): { end(): Promise<Map<number, num
   };
   const done = (async () => {
     while (goesOn) {
-      // While the broker is dead nobody answers.
+      // A dead broker does not answer.
       await knock("/mcp", {}).catch(() => {});
       await knock("/mcp", { authorization: `Bearer ${wrong}` }).catch(() => {});
       const socket = connect(port, host).on("error", () => {});
@@ -119,7 +122,7 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
   });
   afterAll(async () => palace?.[Symbol.asyncDispose]());
 
-  test("twenty agents of both sides write beside strangers at the door: all is there once, whoever reads, also after a kill", async () => {
+  test("twenty agents, on the host and in the container, write beside invalid requests: every write is there once for each of them, also after a kill", async () => {
     const secret = await token("box", "agent");
     const shims = await Promise.all(
       Array.from({ length: AGENTS }, (_, index) => (index % 2 === 0 ? inContainer(secret) : palace.shim())),
@@ -133,7 +136,7 @@ describe.skipIf(reason)("agents in a container, the broker outside, TCP between 
     process.kill(pid, "SIGKILL");
     expect(acknowledged).toBeLessThan(AGENTS * WRITES);
     const contents = (await written).flat();
-    // What was kept while there was no broker takes a moment to arrive.
+    // Writes that were spooled during the outage take a moment to arrive.
     await expect
       .poll(async () => (await contentsOf(shims[0] as StdioMcp)).toSorted(), { timeout: 60_000, interval: 1_000 })
       .toEqual(contents.toSorted());

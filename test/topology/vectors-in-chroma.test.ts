@@ -1,6 +1,7 @@
 /**
- * MEMPALACE_VECTORS=chroma through the whole product, the Chroma server in a container of its own: which drawers are near a
- * question is what that server says, and nothing else. Shown by taking vectors away over there, and the server itself.
+ * Tests MEMPALACE_VECTORS=chroma through the whole product, with the Chroma server in a container of its own. Only that
+ * server decides which drawers are near a question. The test shows it by deleting vectors there, and by stopping the
+ * server.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,17 +11,17 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
-/** More than a search looks at, or a drawer would be among the candidates without being near. */
+/** More drawers than a search looks at: with fewer, any drawer would be a candidate without being near. */
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
-/** The words of the question are in no drawer; the tiny model sees the same pairs of letters. */
+/** A text that has no word of the question; the tiny model sees the same pairs of letters in both. */
 const TEXT = "corelantin moverandis";
 const QUESTION = "colantrein morandveis";
 
 const missing = chromaMissing();
 if (missing !== undefined) console.log(`left out: vectors in Chroma (${missing})`);
 
-/** The drawers' collection as a stranger reaches it. */
+/** Returns requests to the drawers' collection, made without our driver. */
 async function collectionOf(url: string, database: string): Promise<(verb: string, body: object) => Promise<unknown>> {
   const place = `${url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
   const { id } = (await (await fetch(`${place}/mempalace_drawers`)).json()) as { id: string };
@@ -42,7 +43,7 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     await chroma[Symbol.asyncDispose]();
   });
 
-  it("a search finds what that Chroma calls near, not what it does not, and words alone while it is away", async () => {
+  it("a search finds the drawers that Chroma calls near and no others, and searches by words while Chroma is stopped", async () => {
     await using palace = createTestPalace();
     const database = await chroma.createDatabase();
     const env = {
@@ -67,13 +68,13 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     for (const way of [{ wing: "far" }, { room: "w0" }, { wing: "near", room: "w0" }])
       expect(await isFound(way), JSON.stringify(way)).toBe(false);
 
-    // The ledger's own vector stays as it is: an exact scan over it would go on finding the drawer.
+    // The ledger still has its own vector: an exact scan over it would still find the drawer.
     const collection = await collectionOf(chroma.url, database);
     const held = (await collection("get", { ids: [id], include: ["embeddings"] })) as { embeddings: number[][] };
     const [vector = []] = held.embeddings;
     await collection("update", { ids: [id], embeddings: [vector.map((value) => -value)] });
     expect(await isFound()).toBe(false);
-    // Chroma itself looks in the room: the farthest drawer of all is the nearest there.
+    // Chroma searches within the room: the drawer that is farthest of all is the nearest there.
     expect(await isFound({ room: "door" })).toBe(true);
     await collection("update", { ids: [id], embeddings: [vector] });
     expect(await isFound()).toBe(true);
@@ -94,7 +95,7 @@ async function ask(shim: StdioMcp, more: Record<string, unknown>): Promise<Answe
   return (await shim.call("mempalace_search", { query: QUESTION, limit: 5, ...more })) as Answer;
 }
 
-/** OTHERS drawers without a letter of the question, and the one that is near it, whose id is returned. */
+/** Files OTHERS drawers without a letter of the question, and one that is near it; returns the id of that one. */
 async function fill(shim: StdioMcp): Promise<string> {
   const random = seededRandom(7);
   const word = (): string => Array.from({ length: 6 }, () => "bcdfghjkmpquvwxz"[Math.floor(random() * 16)]).join("");
@@ -114,7 +115,7 @@ async function searchOf(palace: TestPalace): Promise<Record<string, unknown>> {
   }
 }
 
-/** Everything is embedded, and Chroma has it. */
+/** Waits until every drawer is embedded and Chroma has it. */
 async function synced(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   const deadline = Date.now() + SYNC_MAX_MS;

@@ -1,11 +1,13 @@
-/** One devbox container of the grid: home and palace on volumes of its own, so that it can be killed and made again. */
+/**
+ * One devbox container of the grid. Home and palace are on volumes of its own, so that it can be killed and made again.
+ */
 import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import * as docker from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";
 import { MCP_CONFIG } from "./world.ts";
 
-// Of this process: another run builds other sources.
+// The image belongs to this process, because another test run builds other sources.
 const IMAGE_PROJECT = dockerName("grid");
 
 export type Box = AsyncDisposable & {
@@ -36,14 +38,14 @@ export async function openBox({ name: title, env = {}, mounts = [] }: BoxOptions
     .withNetwork(network)
     .withBindMounts([{ source: home, target: "/home/developer" }, ...mounts])
     .withCopyContentToContainer([{ content: MCP_CONFIG, target: "/home/developer/mcp.json" }])
-    // A folder of its own for sockets: the image's is for a volume shared with a broker.
+    // Uses a folder of its own for sockets, because the image's folder is for a volume shared with a broker.
     .withEnvironment({ XDG_RUNTIME_DIR: "", MEMPALACE_OFFLINE: "1", MEMPALACE_IDLE_EXIT_MINUTES: "0", ...env });
   const engine = await docker.engine();
   let container = await recipe.start();
   opening.defer(() => engine.getVolume(home).remove());
   opening.defer(async () => void (await container.stop()));
   const lines = engine.getNetwork(network.getId());
-  // The same for each of its agents.
+  // Every agent of this box starts with the command line of its configuration.
   const command = shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout);
   const closing = opening.move();
   return {

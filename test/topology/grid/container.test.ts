@@ -1,4 +1,4 @@
-/** Everything in containers: the compose stack, and a devbox that is alone. */
+/** Runs the grid in containers only: the compose stack, and a devbox without any other container. */
 import { testGrid } from "./grid.ts";
 
 testGrid(["container-only-compose", "container-only-alone"]);

@@ -1,4 +1,4 @@
-/** Worlds without a broker on this machine: the compose stack, and one container that has nobody else. */
+/** Worlds without a broker on this machine: the compose stack, and a single container. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,7 +81,7 @@ export async function openComposeWorld(): Promise<World> {
 export async function openAloneWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
   const model = writeTinyModel(join(folder, "model"));
-  // Another uid reads it in the container.
+  // The container's user, who has another uid, must read it.
   chmodSync(folder, 0o755);
   const box = await openBox({
     name: "alone",
@@ -128,7 +128,7 @@ async function volumeFolder(name: string): Promise<string> {
   return (await (await engine()).getVolume(name).inspect()).Mountpoint;
 }
 
-/** As a user of this machine would start it, whose palace is that folder. */
+/** Starts the broker as a user of this machine would whose palace is that folder. */
 async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
   const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
   const file = join(ROOT, "dist/bin/mempalace-broker.js");

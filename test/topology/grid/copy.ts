@@ -1,13 +1,13 @@
-/** Copies of a palace, read on this machine: nobody else opens its files for it. */
+/** Copies a palace, so that its files are read on this machine without opening the palace's own. */
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Beside the ledger what there is of it. */
+/** Files that are copied in addition to the ledger, if they exist. */
 const KEPT_FILES = ["ledger.sqlite3", "knowledge_graph.sqlite3", "tunnels.json"].flatMap((name) =>
   name.endsWith(".sqlite3") ? [name, `${name}-wal`] : [name],
 );
 
-/** Databases with what their logs hold, while nobody writes. */
+/** Copies the databases with their write-ahead logs. Nothing may write to them meanwhile. */
 export function copyPalace(from: string, to: string): string {
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to);

@@ -1,7 +1,7 @@
 /**
- * The grid: every scenario in every topology it holds in, with real sshd, real containers and the packed package, the same
- * agent configuration everywhere. The test files beside this one share the topologies among them, so that two of them run
- * side by side; each prints its part of scenario × topology at its end.
+ * The grid runs every scenario in every topology it applies to: with real sshd, real containers and the packed package,
+ * and the same agent configuration everywhere. The test files in this folder share the topologies among them, so that
+ * two files run side by side. Each file prints its part of the table of scenarios and topologies at its end.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const missing =
   sshdMissing ??
   openFilesMissing ??
   (existsSync(join(ROOT, "dist")) ? undefined : "dist is missing: npm run build");
-// Only what the palace is like at the end is asked of it.
+// MemPalace is only needed to read the public palace at the end.
 const mempalace = missing ?? (await mempalaceMissing("3.11.0"));
 if (missing === undefined && mempalace !== undefined) console.warn(`public-palace left out: ${mempalace}`);
 if (missing !== undefined) console.warn(`the grid left out: ${missing}`);
@@ -37,7 +37,7 @@ function open(name: TopologyName): Promise<World> {
   return openHostWorld(name);
 }
 
-/** Declares the tests of these topologies; each topology has a world of its own. */
+/** Declares the tests of these topologies. Each topology has a world of its own. */
 export function testGrid(topologies: readonly TopologyName[]): void {
   describe.skipIf(missing)("the grid", () => {
     beforeAll(buildImage);
@@ -67,7 +67,7 @@ function testTopology(name: TopologyName): void {
     outcomes.set(key(id, name), "FAILED");
     expect(run).toBeDefined();
     if (run !== undefined) await runScenario(id, run);
-    // Also for what others do meanwhile: the ledger and the public palace are never open in two processes.
+    // Fails, whichever scenario ran, if two processes had the ledger or the public palace open at the same time.
     await watch?.expectOneAtATime();
     outcomes.set(key(id, name), "held");
   });

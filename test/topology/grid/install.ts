@@ -1,4 +1,7 @@
-/** The package as users get it: the packed tarball, unpacked where npm would put it, with the dependencies that lie here. */
+/**
+ * Installs the package as users get it: the packed tarball, unpacked where npm would put it, with the dependencies of
+ * this checkout.
+ */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -17,7 +20,7 @@ import { MCP_CONFIG } from "./world.ts";
 
 export type Install = { bin: string; config: string };
 
-/** The worlds of a test file install the same tarball. */
+/** The packed tarball; all worlds of a test file install the same one. */
 let packed: Buffer | undefined;
 
 function packPackage(): Buffer {
@@ -31,7 +34,7 @@ function packPackage(): Buffer {
   }
 }
 
-/** Into `folder`; its `bin` goes to the front of PATH. */
+/** Installs into `folder`; its `bin` goes to the front of PATH. */
 export function installPackage(folder: string): Install {
   const place = join(folder, "lib/node_modules/palace-devbox");
   const bin = join(folder, "bin");
@@ -50,7 +53,7 @@ export function installPackage(folder: string): Install {
   return { bin, config };
 }
 
-/** The command line that a configuration names. */
+/** Returns the command line that a configuration names. */
 export function shimCommand(config: string): string[] {
   const { mcpServers } = JSON.parse(config) as { mcpServers: { palace: { command: string; args?: string[] } } };
   return [mcpServers.palace.command, ...(mcpServers.palace.args ?? [])];

@@ -1,4 +1,7 @@
-/** Worlds whose broker runs on this machine: alone with its agents, or with containers that reach it over SSH or TCP. */
+/**
+ * Worlds whose broker runs on this machine: with agents on the same machine, or with containers that reach it over SSH
+ * or TCP.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +35,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_MODEL_DIR: writeTinyModel(join(home, "model")),
     MEMPALACE_IDLE_EXIT_MINUTES: "0",
-    // The forced command of the gate runs with sshd's idea of home; these name the palace whoever asks.
+    // The gate's forced command runs with sshd's environment. These variables make it use this palace.
     MEMPALACE_PATH: join(home, ".mempalace"),
     XDG_STATE_HOME: join(home, ".local/state"),
     XDG_CACHE_HOME: join(home, ".cache"),
@@ -89,7 +92,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
       const pid = readBrokerFile(brokerFile)?.pid;
       if (pid !== undefined) tryKill(pid);
       if (script !== undefined) await execa(process.execPath, ["-e", script], { env, extendEnv: false });
-      // Nobody in a container could start this one.
+      // No client in a container could start this broker.
       if (forwards || name === "mixed-tcp") await palace("start");
     },
     brokers: async () => processesWith(home).filter(isBroker).length,
@@ -105,7 +108,9 @@ export async function openHostWorld(name: HostName): Promise<World> {
   };
 }
 
-/** As two people would do it who do not share a key yet: the container shows its key, the host lets it in. */
+/**
+ * Sets up a bridge as two people do who do not share a key yet: the container shows its key, the host authorizes it.
+ */
 export async function bridge(
   box: Box,
   sshd: TestSshd,

@@ -1,4 +1,7 @@
-/** What a world ends with: the public palace as the real Chroma of MemPalace 3.11 reads it, held against the ledger. */
+/**
+ * Checks the public palace at the end of a world: the real Chroma of MemPalace 3.11 must read the same from it as the
+ * ledger holds.
+ */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +13,10 @@ import type { World } from "./world.ts";
 
 const SYNC_MAX_MS = 300_000;
 
-/** Same ids, texts, metadata and vectors, and nothing that was moved away as damaged. Ends whoever writes there. */
+/**
+ * Asserts that ids, texts, metadata and vectors are the same, and that no file was moved away as damaged. Stops every
+ * process that writes there.
+ */
 export async function assertPublicPalace(world: World): Promise<void> {
   await expect
     .poll(

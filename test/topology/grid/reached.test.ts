@@ -1,4 +1,6 @@
-/** Containers that reach a broker from far: over TCP with a token, and over an SSH bridge of their own. */
+/**
+ * Runs the grid with containers that reach a remote broker: over TCP with a token, and over an SSH bridge of their own.
+ */
 import { testGrid } from "./grid.ts";
 
 testGrid(["mixed-tcp", "container-only-bridged"]);

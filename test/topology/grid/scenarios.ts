@@ -1,4 +1,7 @@
-/** What is done to a world, by requirement. Each leaves it whole; the accounts of all that was written go on. */
+/**
+ * The grid's scenarios, by the id of their requirement. Each leaves the world whole; the accounts of all writes are
+ * kept across scenarios.
+ */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
@@ -9,20 +12,26 @@ import { assertPublicPalace } from "./public-palace.ts";
 import { type Account, assertAccounts, newAccount, writeMany } from "./storm.ts";
 import type { Place, World } from "./world.ts";
 
-/** `crew`: the sessions that write in one storm after the other, through whatever happens to their broker and their box. */
+/**
+ * `crew` holds the sessions that write in one storm after another, whatever happens to their broker and their
+ * container.
+ */
 export type Run = { world: World; accounts: Account[]; crew: StdioMcp[] };
 
 const AGENTS = 12;
 const STORM_WRITES = 800;
 const FAULT_WRITES = 480;
-/** Between two writes of an agent that has written its share while the fault lasts. */
+/** Pause between two writes of an agent that has finished its share while the fault lasts, in ms. */
 const SLOW_MS = 250;
-/** What the agents that are cut off keep before they get their way back. */
+/** Number of writes that disconnected agents must spool before they are connected again. */
 const SPOOLED_MIN = 12;
 const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 const WAIT_MAX_MS = 180_000;
-/** broker.json of another boot with a living pid and files from an hour ahead; socket and lock file lie there anyway. */
+/**
+ * Writes a broker.json of another boot, with a living pid and file times an hour ahead. Socket and lock file are left
+ * there anyway.
+ */
 const MAKE_STALE = `
 const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";
 const broker = JSON.parse(fs.readFileSync(file, "utf8"));
@@ -33,7 +42,10 @@ const tag = path.basename(broker.doors[0].path, ".sock");
 fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
-/** The crew goes from one of these to the next; in all others nobody else may be there who would start a broker. */
+/**
+ * The crew continues from one of these scenarios to the next. In any other, its sessions could start a broker, so they
+ * are closed first.
+ */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;
 
@@ -96,7 +108,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     const account = newAccount(`recreated-${++storms}`);
     accounts.push(account);
     await writeMany(agent, account, 50);
-    // Some of it without a broker: what is spooled must outlive the container too.
+    // Some writes are made without a broker: the spooled ones must outlive the container too.
     const hasOwnBroker = world.name === "container-only-alone";
     await world.stopBroker();
     await writeMany(agent, account, 20, 50);
@@ -167,7 +179,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
-    // Nobody took its place since: a client would have had to start one, and there is one that stays.
+    // Every client still uses the service: no other broker has taken its place.
     await run.world.stopBroker();
     await run.world.startBroker();
   },
@@ -176,13 +188,13 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
       await progress(0.3);
       await using host = await run.world.startHostService?.();
       expect(host).toBeDefined();
-      // Its agents have no way to that one: what they write waits, and is spooled in the end.
+      // The container's agents cannot reach the host's broker, so their writes wait and are spooled in the end.
       await progress(0);
     });
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
   },
-  // The last of a world's: it ends with nobody who writes.
+  // Runs last in each world, because it stops every writer.
   "public-palace": ({ world }) => assertPublicPalace(world),
   "read-fails-fast": async ({ world, accounts }) => {
     const account = newAccount(`outage-${++storms}`);
@@ -200,15 +212,15 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
 };
 
 type Meanwhile = {
-  /** Resolves when that share more of the writes is acknowledged, and somebody waits for the answer to the next. */
+  /** Resolves when this share more of the writes is acknowledged and an agent waits for the answer to another one. */
   progress(share: number): Promise<void>;
   /** Resolves when SPOOLED_MIN more writes are spooled. */
   spooled(): Promise<void>;
 };
 
 /**
- * So many agents write while `meanwhile` happens: each its share, then slower until that is over, and once more. So what happens
- * falls among writes, however long it takes.
+ * Makes `count` agents write while `meanwhile` runs. Each writes its share, then writes slowly until `meanwhile` is
+ * over, and then once more. So the fault happens among writes, however long it takes.
  */
 async function storm(
   run: Run,
@@ -223,7 +235,7 @@ async function storm(
   const own = crew.map((_, index) => newAccount(`storm${number}-${index}`));
   accounts.push(...own);
   let isOver = false;
-  // Nothing else is done to the world when an agent has failed.
+  // Stops waiting as soon as an agent has failed.
   const until = async (what: string, isSo: () => boolean): Promise<void> => {
     for (const deadline = Date.now() + WAIT_MAX_MS; !isSo() && !isOver; await delay(2))
       if (Date.now() > deadline) throw new Error(`there never was ${what}`);
@@ -260,12 +272,12 @@ async function storm(
   await settle(run);
 }
 
-/** The next storm begins with sessions of its own. */
+/** Closes the crew's sessions; the next storm begins with new ones. */
 export async function dismiss({ crew }: Run): Promise<void> {
   await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }
 
-/** A third on the host where there is one, the others in the containers. */
+/** Places a third of the agents on the host, if there is one, and the others in the containers. */
 function placesFor({ places }: World, count: number): Place[] {
   const boxes = places.filter((place) => place !== "host");
   const onHost = places.includes("host") ? (boxes.length === 0 ? count : Math.ceil(count / 3)) : 0;
@@ -274,12 +286,12 @@ function placesFor({ places }: World, count: number): Place[] {
   );
 }
 
-/** The broker that holds the palace. */
+/** Returns the pid of the broker that holds the palace. */
 function brokerOf({ home }: World): number | undefined {
   return readBrokerFile(join(home, "broker.json"))?.pid;
 }
 
-/** What was spooled takes a moment to arrive; then everything is as the agents were told. */
+/** Waits for spooled writes to arrive, until everything is as the agents were answered. */
 async function settle({ world, accounts }: Omit<Run, "crew">): Promise<void> {
   for (const deadline = Date.now() + SETTLE_MAX_MS; ; await delay(1_000)) {
     try {

@@ -1,4 +1,4 @@
-/** Agents that write, move and delete, and the check that everything they were told is so. */
+/** Agents that write, move and delete, and the check that the palace is as they were answered. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -6,17 +6,17 @@ import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 
-/** One agent's own account of what it did; contents are unique, ids are known only where a broker answered. */
+/** One agent's own account of its writes. Contents are unique; ids are known only if a broker answered. */
 export type Account = {
   room: string;
-  /** Content → the room it was moved to last, or where it was filed. */
+  /** Content → the room it was moved to last, or the room it was filed in. */
   present: Map<string, string>;
   deleted: Set<string>;
-  /** Objects of the facts told of this agent. */
+  /** Objects of the facts that this agent added. */
   facts: Set<string>;
-  /** Its diary: a second application of one of these is a second entry. */
+  /** Its diary entries. An entry that is applied twice is there twice. */
   entries: Set<string>;
-  /** Asked for, and never answered: may be there or not. */
+  /** Writes that were never answered: each may be there or not. */
   unknown: Set<string>;
   spooled: number;
   acknowledged: number;
@@ -36,8 +36,9 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * `count` writes, of which every eighth moves and every tenth deletes an own drawer, every twelfth tells a fact, and two
- * in eleven are diary entries, which nothing makes harmless when they come twice. Ends early when the agent is gone.
+ * Makes `count` writes. Every eighth moves and every tenth deletes a drawer of its own, and every twelfth adds a fact.
+ * Two in eleven are diary entries, which would be there twice if they were applied twice. Ends early if the agent has
+ * died.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
   const { room, present, deleted, facts, entries, unknown } = account;
@@ -84,7 +85,7 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   }
 }
 
-/** Reads the copy of a palace and compares. */
+/** Compares the copy of a palace with the agents' accounts. */
 export function assertAccounts(copy: string, accounts: readonly Account[]): void {
   const database = new Database(join(copy, "ledger.sqlite3"), { readonly: true });
   try {

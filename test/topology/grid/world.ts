@@ -1,6 +1,6 @@
 /**
- * What a topology is to a scenario: places where agents start, all with the same configuration, a broker that can be killed,
- * a ledger that can be read afterwards, and what can be done to it.
+ * The interface of a topology that scenarios use: places where agents start, all with the same configuration; a broker
+ * that can be killed; a ledger that can be read afterwards; and the faults that can be caused.
  */
 import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
@@ -10,37 +10,41 @@ export const MCP_CONFIG = `{ "mcpServers": { "palace": { "command": "mp-shim" } 
 
 export type World = AsyncDisposable & {
   readonly name: TopologyName;
-  /** The palace's folder, by a path of this machine; the engine's volumes are folders here. */
+  /** The palace's folder, as a path of this machine. Volumes of the engine are folders here. */
   readonly home: string;
-  /** Where agents are: the host, or containers by number. */
+  /** Places where agents run: the host, or containers by number. */
   readonly places: readonly Place[];
-  /** A shim as the configuration at that place starts it. */
+  /** Starts a shim as the configuration at that place does. */
   agent(place: Place): Promise<StdioMcp>;
   /**
-   * SIGKILL. A broker that a client may start is started by the next one, another by whoever looks after it; before that,
-   * `script` (for Node, run where the palace lies, as its user) may do something to what the dead one left.
+   * Sends SIGKILL. If clients may start a broker, the next client does; otherwise its supervisor does. `script`, for
+   * Node, runs before that as the palace's user, where the palace is, and may change the files that the dead broker
+   * left.
    */
   killBroker(script?: string): Promise<void>;
-  /** Brokers that run for this palace. */
+  /** Counts the brokers that run for this palace. */
   brokers(): Promise<number>;
-  /** Ends the broker as its user would; whether clients may start the next one. */
+  /** Stops the broker as its user would. In some topologies the next client starts a new one. */
   stopBroker(): Promise<void>;
   startBroker(): Promise<void>;
-  /** Ends the broker and, where there is one, its Chroma: nobody has the palace open any more. */
+  /** Stops the broker and, if there is one, its Chroma, so that no process has the palace open. */
   stopWriters(): Promise<void>;
-  /** What `palace status --json` prints. */
+  /** Returns the output of `palace status --json`. */
   status(): Promise<string>;
-  /** A folder with a copy of what the palace keeps: ledger, knowledge graph, tunnels. */
+  /** Returns a folder with a copy of the palace's ledger, knowledge graph and tunnels. */
   copy(): Promise<string>;
   killSshd?: () => Promise<void>;
   startSshd?: () => Promise<void>;
-  /** `ssh ARGS HOST COMMAND` in the last container, with the key of its bridge. */
+  /** Runs `ssh ARGS HOST COMMAND` in the last container, with the key of its bridge. */
   sshWithBridgeKey?: (args: readonly string[], ...command: string[]) => Promise<{ exitCode: number; stdout: string }>;
-  /** Where agents have a broker of their own: one that is meant to stay comes and wants the palace. */
+  /** Starts a permanent broker that takes the palace over; only where clients start a broker of their own. */
   startService?: () => Promise<void>;
-  /** The same of this machine, through the volume's own folder; resolves once it holds the palace, ends when it is disposed of. */
+  /**
+   * Starts such a broker on this machine, through the volume's own folder. Resolves once it holds the palace; disposing
+   * of it stops it.
+   */
   startHostService?: () => Promise<AsyncDisposable>;
-  /** Of the last container. */
+  /** Faults of the last container. */
   container?: {
     disconnect(): Promise<void>;
     connect(): Promise<void>;
