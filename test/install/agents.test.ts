@@ -1,4 +1,7 @@
-/** The pinned agents, as the image and the tests install them: from the registry, at the pinned bytes, whole or not at all. */
+/**
+ * Installs the pinned agents as the image and the tests do: from the registry, with the pinned digests, and either
+ * whole or not at all.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +14,7 @@ import { AGENTS, installAgents } from "../../scripts/agents.ts";
 import { ROOT } from "../../scripts/main.ts";
 
 const SCRIPT = join(ROOT, "scripts/agents.ts");
-/** The smallest is enough for what holds of all. */
+/** Options for the smallest agent only; the tests hold for every agent. */
 const ONE = ["--without", "opencode", "--without", "claude"];
 
 describe("the coding agents", () => {
@@ -20,7 +23,7 @@ describe("the coding agents", () => {
   afterAll(() => rmSync(scene, { recursive: true, force: true }));
   const log = (): void => {};
 
-  test("are installed once, and an agent that is left out is not there", async () => {
+  test("are installed once, without an agent that is left out", async () => {
     const folder = join(scene, "once");
     const options = { folder, env: process.env, log, agents: ["pi"] as const };
     expect(await installAgents(options)).toBe(true);
@@ -31,7 +34,7 @@ describe("the coding agents", () => {
     expect(await installAgents(options)).toBe(false);
   });
 
-  test("killed at any moment, an install leaves what was there before, and the next one leaves nothing else", async () => {
+  test("an install that is killed leaves the earlier state, and the next install leaves no other files", async () => {
     const folder = join(scene, "killed");
     mkdirSync(join(folder, "bin"), { recursive: true });
     writeFileSync(join(folder, "made-from"), "other pins");
@@ -47,7 +50,7 @@ describe("the coding agents", () => {
     expect(readdirSync(folder).sort()).toEqual(["bin", "made-from", "pi"]);
   });
 
-  test("an agent that nobody knows is refused with what to type", async () => {
+  test("an unknown agent is refused with a hint what to type", async () => {
     const done = await execa(process.execPath, [SCRIPT, "--without", "nobody"], { reject: false });
     expect(done).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("node scripts/agents.ts --help") });
     expect(AGENTS).toHaveLength(3);

@@ -1,6 +1,7 @@
 /**
- * `scripts/up` in a fresh clone, as a newcomer runs it at work: the Node is too old, the home is empty, and the only way out is a proxy
- * that inspects TLS. Then the network is gone altogether, and everything goes on. The tests follow each other.
+ * Runs `scripts/up` in a fresh clone, as a newcomer does at work: the Node is too old, the home is empty, and the only
+ * way out is a proxy that inspects TLS. Then the network is removed, and everything goes on. The tests build on each
+ * other.
  */
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +14,10 @@ import { readTyped, typePage, type Typed } from "../helpers/typed-page.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 
-/** Needs sessions of opencode; test/agents/opencode-sessions.test.ts has some. */
+/** Commands that need sessions of opencode, which test/agents/opencode-sessions.test.ts has. */
 const NEEDS_OPENCODE = ["palace mine sessions"];
 
-/** There is none of that name: what counts is the way it is asked for. */
+/** A host that does not exist: the test only looks at how it is requested. */
 const MODELS = "models.test";
 /** Folders that README and docs/reference/files.md name, and npm's own cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
@@ -43,7 +44,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  /** `palace doctor` without a failure; what it says, by name. */
+  /** Runs `palace doctor`, which must report no failure; returns its findings by name. */
   const doctor = async (): Promise<Record<string, { state: string; detail: string }>> => {
     const { code, stdout, stderr } = await newcomer.run(["./scripts/palace", "doctor", "--json"]);
     const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] };
@@ -51,7 +52,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     return Object.fromEntries(checks.map((check) => [check.name, check]));
   };
 
-  /** Through the very line that `up` prints as the agents' entry. */
+  /** Writes through the very line that `up` prints as the agents' entry. */
   const remember = async (entry: string, content: string): Promise<void> => {
     const shim = await newcomer.shim(entry.split(" "));
     await shim.call("mempalace_add_drawer", { wing: "first", room: "days", content });
@@ -62,7 +63,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
 
   const entryIn = (summary: string): string => /every agent's MCP entry:\s+(.+)/.exec(summary)?.[1] ?? "";
 
-  test("the Node on PATH is really too old, and there is no network but the proxy", async () => {
+  test("the Node on PATH is really too old, and the proxy is the only way out", async () => {
     expect((await newcomer.run(["node", "--version"])).stdout).toMatch(/^v20\./);
     const { code } = await newcomer.run(["npm", "ping", "--fetch-retries=0"]);
     expect(code).not.toBe(0);
@@ -75,7 +76,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: npm does not reach its registry: .*HTTPS_PROXY/);
   });
 
-  test("behind the proxy, whose certificates nobody has named, scripts/up says how to name them", async () => {
+  test("behind the proxy, if nobody has named its certificates, scripts/up says how to name them", async () => {
     const { code, stderr } = await newcomer.run(["./scripts/up", "--native"], { HTTPS_PROXY: newcomer.proxyUrl });
     expect(code).toBe(1);
     expect(stderr).toMatch(/error: npm could not fetch Node 24\nhint: .* inspects TLS .*export NODE_EXTRA_CA_CERTS=/);
@@ -86,7 +87,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(".npm")).toEqual([]);
   });
 
-  test("where npm's settings for the machine name both, scripts/up brings Node, packages and the palace, and says what is next", async () => {
+  test("if npm's machine-wide settings name proxy and certificates, scripts/up brings Node, packages and the palace, and says what is next", async () => {
     writeFileSync(newcomer.machineSettings, `cafile=${proxy.caFile}\nhttps-proxy=${newcomer.proxyUrl}\n`);
     const { code, stdout, stderr } = await newcomer.run(["./scripts/up", "--native"]);
     expect(code, stderr).toBe(0);
@@ -96,10 +97,10 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
       expect(stdout).toContain(`./scripts/${next}`);
     expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
-    // The build is dated by its begin: a source that is edited while it runs is newer.
+    // The build has the time of its start: a source that is edited during the build is newer.
     const dateOf = (file: string): number => statSync(join(newcomer.clone, "dist/bin", file)).mtimeMs;
     expect(dateOf(".")).toBeLessThan(dateOf("roampal.js"));
-    // Every package came this way: there is no other, and npm's cache was empty.
+    // Every package came through the proxy: npm's cache was empty, and there is no other way.
     const locked = JSON.parse(readFileSync(join(newcomer.clone, "package-lock.json"), "utf8")) as { packages: object };
     const tarballs = new Set(proxy.requests.filter((line) => line.includes(".tgz")));
     expect(tarballs.size).toBeGreaterThan(Object.keys(locked.packages).length / 2);
@@ -109,7 +110,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(...PLACES)).toEqual([]);
   });
 
-  /** Types commands and holds each to exit code 0 and to what its page shows. */
+  /** Types commands and expects exit code 0 and the output that the page shows. */
   const typeAll = async (typed: readonly Typed[]): Promise<void> => {
     const alias: Typed = { command: `alias palace="$PWD/scripts/palace"`, shown: undefined };
     for (const { command, code, screen, shown } of await typePage([alias, ...typed], newcomer)) {
@@ -125,8 +126,8 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await typeAll(typed);
   });
 
-  test("every command that the README names for this machine works as it stands there", async () => {
-    // The tutorial has made one of that name.
+  test("every command that the README names for this machine works as written", async () => {
+    // The tutorial has made a file of that name.
     rmSync(join(newcomer.home, "palace.tar"));
     for (const folder of ["project", ".claude", ".config/opencode", ".pi/agent"])
       mkdirSync(join(newcomer.home, folder), { recursive: true });
@@ -139,7 +140,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     expect(newcomer.filesOfHome(...PLACES, ...TYPED)).toEqual([]);
   });
 
-  test("the broker asks for its model through the proxy too", async () => {
+  test("the broker downloads its model through the proxy too", async () => {
     const environment = {
       HTTPS_PROXY: newcomer.proxyUrl,
       NODE_EXTRA_CA_CERTS: proxy.caFile,
@@ -150,11 +151,11 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await expect.poll(() => proxy.requests, { timeout: 120_000 }).toContain(`GET ${MODELS}/config.json`);
   });
 
-  test("with the network gone, all of it goes on", async () => {
+  test("with the network removed, all of it goes on", async () => {
     await proxy[Symbol.asyncDispose]();
     const stopped = await newcomer.run(["./scripts/palace", "stop"]);
     expect(stopped.code, stopped.stderr).toBe(0);
-    // On a terminal, and with a build that ends the broker of the one before.
+    // Runs on a terminal, after a change that makes `up` build again and stop the earlier build's broker.
     utimesSync(join(newcomer.clone, "src/bin/palace.ts"), new Date(), new Date());
     const { code, stdout, stderr } = await newcomer.run(["script", "-qec", "./scripts/up --native", "/dev/null"]);
     expect(code, stderr).toBe(0);

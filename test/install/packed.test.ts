@@ -1,6 +1,6 @@
 /**
- * The package as users install it: `npm pack`, then `npm i -g` of the tarball into a home of its own, with and without install scripts,
- * where the registry is all that can be reached: downloads that install scripts ask for are refused.
+ * Installs the package as users do: `npm pack`, then `npm i -g` of the tarball into a home of its own, with and without
+ * install scripts. Only the registry can be reached; other downloads, which install scripts may ask for, are refused.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { type InspectingProxy, startInspectingProxy } from "../helpers/inspectin
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`packed install left out: ${missing}`);
 
-/** `.npm-global` is where the user of this test has told npm to install. */
+/** Folders and files that the test may make; the user of this test has told npm to install into `.npm-global`. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".npm-global", ".npmrc"];
 
 const WAYS: readonly { how: string; args: string[]; env: Variables; runtime: "ok" | "warn" }[] = [
@@ -42,7 +42,7 @@ describe.skipIf(missing)("the packed package", () => {
 
   beforeAll(() => {
     registry = readRegistry();
-    // Packing builds, and other tests run what is built here.
+    // Packing builds into the clone, and other tests run the files that are built here.
     const clone = join(folder, "clone");
     cloneHead(clone);
     symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
@@ -80,7 +80,7 @@ describe.skipIf(missing)("the packed package", () => {
     const install = ["npm", "install", "--prefix", project, "--ignore-scripts", tarball];
     const installed = await newcomer.run(install, { ...way, ...cache });
     expect(installed.code, installed.stderr).toBe(0);
-    // Nothing is downloaded while the program runs.
+    // The program downloads nothing while it runs.
     const ran = await newcomer.run(["node", join(project, "remember.mjs")], { MEMPALACE_OFFLINE: "1" });
     expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: printed });
     const declared = readFileSync(join(project, "node_modules/palace-devbox/dist/bin/library.d.ts"), "utf8");
@@ -89,13 +89,13 @@ describe.skipIf(missing)("the packed package", () => {
     expect((await newcomer.run([palace, "stop"])).code).toBe(0);
   });
 
-  test.each(WAYS)("installs $how, works, and says what it lacks", async ({ args, env, runtime }) => {
+  test.each(WAYS)("installs $how, works, and says which parts are missing", async ({ args, env, runtime }) => {
     const { newcomer, proxy } = await open();
     await using _newcomer = newcomer;
     await using _proxy = proxy;
     const command = (name: string): string => join(newcomer.home, ".npm-global/bin", name);
     const way = { HTTPS_PROXY: newcomer.proxyUrl, NODE_EXTRA_CA_CERTS: proxy.caFile };
-    // One npm cache serves the three of them.
+    // The three installs share one npm cache.
     const cache = { npm_config_cache: join(folder, "cache") };
     const installed = await newcomer.run(["npm", "install", "--global", ...args, tarball], {
       ...way,
@@ -116,7 +116,7 @@ describe.skipIf(missing)("the packed package", () => {
     await shim.call("mempalace_add_drawer", { wing: "me", room: "notes", content });
     expect(JSON.stringify(await shim.call("mempalace_search", { query: content }))).toContain(content);
     await shim.close();
-    // An agent that was started from a desktop has none of npm's folders on its PATH.
+    // An agent started from a desktop does not have npm's folders on its PATH.
     const elsewhere = { PATH: "/usr/bin:/bin" };
     expect((await newcomer.run([command("palace"), "install", "claude-code"])).code).toBe(0);
     const read = (name: string): Settings => JSON.parse(readFileSync(join(newcomer.home, name), "utf8")) as Settings;

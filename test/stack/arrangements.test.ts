@@ -1,6 +1,6 @@
 /**
- * The arrangements that users choose with COMPOSE_FILE: what each consists of, as compose itself reads it; and the two that run
- * without Chroma's server, really started: a memory that was written is found after every container was made anew.
+ * Tests the arrangements that users choose with COMPOSE_FILE. For each, compose itself lists its services. The two
+ * arrangements without Chroma's server are really started: a memory is still found after every container was recreated.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ type Service = {
   volumes: { target: string; read_only?: boolean }[];
 };
 
-/** What `docker compose up devbox` starts, in this arrangement. */
+/** Returns the services that `docker compose up devbox` starts in this arrangement. */
 function parts(arrangement: string, env: Record<string, string> = {}): Record<string, Service> {
   const files = { ...process.env, COMPOSE_FILE: composeFiles(arrangement), ...env };
   const said = execFileSync("docker", ["compose", "--project-directory", ROOT, "config", "--format", "json"], {
@@ -41,7 +41,7 @@ function parts(arrangement: string, env: Record<string, string> = {}): Record<st
 
 const targets = ({ volumes }: Service): string[] => volumes.map(({ target }) => target).sort();
 
-describe.skipIf(reason)("what an arrangement consists of", () => {
+describe.skipIf(reason)("the services of an arrangement", () => {
   test("each file in scripts/compose is named in docs/topologies/arrangements.md", () => {
     const page = readFileSync(join(ROOT, "docs/topologies/arrangements.md"), "utf8");
     const files = readdirSync(join(ROOT, "scripts/compose"));
@@ -91,7 +91,7 @@ describe.skipIf(reason)("what an arrangement consists of", () => {
     expect(lacking).toThrow(words);
   });
 
-  test("what .env chooses is what `up` starts too", () => {
+  test("`up` starts the arrangement that .env chooses", () => {
     const folder = mkdtempSync(join(tmpdir(), "palace-env-"));
     try {
       expect(composeCommand({ root: folder, env: {} }).slice(-1)).toEqual([join(folder, "docker-compose.yml")]);
@@ -126,7 +126,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the embedded stack files, finds after all containers were made anew, and its broker writes the palace's files", async () => {
+  test("the embedded stack files a drawer and finds it after its containers were recreated, and its broker writes the palace's files", async () => {
     expect((await stack.compose("ps", "--services")).split("\n").sort()).toEqual(["broker", "devbox"]);
     const filed = await stack.exec("devbox", 1, "palace", "call", ...add);
     expect(filed.exitCode, filed.stderr).toBe(0);
@@ -138,10 +138,10 @@ describe.skipIf(reason)("without Chroma's server", () => {
     const doctor = await stack.exec("devbox", 1, "palace", "doctor");
     expect(doctor.exitCode, doctor.stdout).toBe(0);
     expect(doctor.stdout).toMatch(/ok\tdriver\tfiles: /);
-    // In a real container: what must not be lost is on volumes, and the user is the broker's.
+    // In a real container the doctor must find palace and home on volumes, and the broker's user.
     expect(doctor.stdout).toMatch(/ok\tvolumes\tthe palace on \/palace, the home on \/home\/developer/);
     expect(doctor.stdout).toMatch(/ok\tuid\t1000, as the owner of the broker's socket/);
-    // The broker is another container's: hints name what works there.
+    // The broker is in another container, so hints must name commands that work in this one.
     for (const [command, hint] of [
       ["palace logs", "on the host: docker compose logs broker"],
       ["palace bridge token add me", "on the host: docker compose exec broker palace bridge token add me"],
@@ -202,7 +202,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
     expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
 
-    // A restore that is killed, or whose file is damaged, leaves the palace as it was; the same command again works.
+    // A restore that was killed, or whose file is damaged, leaves the palace as it was; the same command then works.
     writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
     const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
     expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });
@@ -211,7 +211,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     await expect.poll(restoring).not.toBe("");
     killed.kill("SIGKILL");
     await ended;
-    // The container ends its work, and the engine removes it.
+    // The container finishes its work before the engine removes it.
     await expect.poll(restoring).toBe("");
     const looked = JSON.parse(await palace("restore", file, "--dry-run", "--json")) as object;
     expect(looked).toMatchObject({ file, before: { drawers: expect.any(Number) }, counts: { drawers: 2 } });
@@ -254,7 +254,7 @@ describe.skipIf(reason)("without Chroma's server", () => {
     await palace("bridge", "remove");
   });
 
-  test("agents alone go on with the same memory, through a broker that the first of them starts in the box", async () => {
+  test("the agents-only arrangement uses the same memory, through a broker that the first agent starts in the box", async () => {
     await stack.compose("down");
     await stack.composeWith(alone, "up", "-d", "--wait", "--wait-timeout", "120", "devbox");
     const palace = (...args: string[]): Promise<string> =>

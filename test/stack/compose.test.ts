@@ -1,7 +1,7 @@
 /**
- * The compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each
- * write at once and a third finds it all; then everything that can happen to containers happens to these, and nothing is
- * lost. The tests follow each other on one stack: what was written is what must still be there.
+ * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims
+ * each write at once, and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer
+ * is lost. The tests build on each other: each must find what the earlier ones wrote.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -37,7 +37,7 @@ describe.skipIf(reason)("the compose stack", () => {
 
   const expectEveryDrawer = async (): Promise<void> => {
     await using shim = await stack.shim(DEVBOXES);
-    // What was kept while there was no broker takes a moment to arrive.
+    // Writes that were spooled during an outage take a moment to arrive.
     await until(async () => (await listDrawers(shim, "content_preview", "load")).length >= acknowledged.size);
     const found = await listDrawers(shim, "content_preview", "load");
     expect(found.length).toBe(acknowledged.size);
@@ -128,14 +128,14 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(found.stdout).toContain("tuned every spring");
   });
 
-  test("agents on the host share the memory without a port, also when the broker is made anew under them, and begin none of their own", async () => {
+  test("agents on the host share the memory without a port, also while the broker is recreated, and start no broker of their own", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const doctor = async (): Promise<string> => (await host.run("palace", ["doctor", "--no-start", "--json"])).stdout;
     expect(await doctor()).toContain('"one memory"');
     const joined = await joinStack(host.config, `${stack.project}-broker-1`, host.env);
     expect(joined).toEqual({ state: "joined" });
-    // An agent's own environment may name no engine: the set-up has kept it.
+    // The environment of an agent may lack the engine's variables: the set-up has stored them.
     await using shim = await host.shim({ DOCKER_HOST: undefined, DOCKER_CONFIG: undefined });
     const written = await writeDrawers(shim, "host", DRAWERS_A_SHIM / 5, async () => {
       await stack.compose("up", "-d", "--wait", "--force-recreate", "--no-deps", "broker");
@@ -147,12 +147,13 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
-    // Compose also recreates the devboxes, which depend on the broker: here, and not under the next test's shim.
+    // Compose also recreates the devboxes, because they depend on the broker. This does it here, not during the next
+    // test.
     await up();
     await expectEveryDrawer();
   });
 
-  test("a broker that crashes is started again by the engine", async () => {
+  test("the engine restarts a broker that crashed", async () => {
     const { StartedAt } = (await stack.inspect("broker")).State;
     await stack.exec("broker", 1, "node", "-e", KILL_EVERYTHING);
     await until(async () => {
@@ -163,7 +164,7 @@ describe.skipIf(reason)("the compose stack", () => {
   });
 
   test.each(SERVICES)("no acknowledged drawer is lost when %s is killed in the middle of writing", async (service) => {
-    // The shim lives in a devbox that is not the one that dies.
+    // The shim runs in a devbox that is not killed.
     await using shim = await stack.shim(2);
     const written = await writeDrawers(shim, `killed-${service}`, DRAWERS_A_SHIM, async () => {
       await stack.kill(service);
@@ -173,7 +174,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("a backup made in a devbox is a file of the devbox, and the lines of docs/how-to/backup.md put it back", async () => {
+  test("a backup made in a devbox is a file of the devbox, and the lines of docs/how-to/backup.md restore it", async () => {
     const backup = await stack.exec("devbox", 1, "palace", "backup", "/home/developer/b.tar", "--json");
     expect(backup.exitCode, backup.stderr).toBe(0);
     expect(JSON.parse(backup.stdout)).toMatchObject({ file: "/home/developer/b.tar", encrypted: false });
@@ -184,7 +185,7 @@ describe.skipIf(reason)("the compose stack", () => {
 
     const refused = await stack.exec("devbox", 1, "palace", "restore", "/home/developer/b.tar", "--yes");
     expect(refused).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("docs/how-to/backup.md") });
-    // What is filed later stays in Chroma, and comes back from there.
+    // A drawer filed after the backup is in Chroma, and is adopted from there after the restore.
     {
       await using shim = await stack.shim(1);
       for (const content of await writeDrawers(shim, "after the backup", 1)) acknowledged.add(content);
@@ -199,7 +200,7 @@ describe.skipIf(reason)("the compose stack", () => {
     await expectEveryDrawer();
   });
 
-  test("Chroma's own collection ends with exactly the ledger's ids", async () => {
+  test("in the end Chroma's own collection has exactly the ledger's ids", async () => {
     await using shim = await stack.shim(1);
     await until(async () => {
       const { lag, pending, state } = await driverOf(stack);
@@ -227,7 +228,7 @@ async function driverOf(stack: DockerStack): Promise<{ lag: number; state: strin
   return { lag: driver.lag, state: driver.state, pending: search.pending };
 }
 
-/** Run in the chroma container: all ids of the palace's collection, paged. */
+/** Prints all ids of the palace's collection, page by page. Runs in the chroma container. */
 const COLLECTION_IDS = `
 import { ChromaClient } from "chromadb";
 console.warn = () => {};
@@ -238,10 +239,13 @@ for (let page; page === undefined || page.ids.length > 0; ids.push(...page.ids))
 console.log(JSON.stringify(ids));
 `;
 
-/** Run in the broker container: kills every process of its user, itself last; init then ends the container. */
+/** Kills every process of its user, itself last; init then ends the container. Runs in the broker container. */
 const KILL_EVERYTHING = `process.kill(-1, "SIGKILL")`;
 
-/** Files `count` drawers, some dozens in flight; resolves to their contents. `halfway` is called once and awaited too. */
+/**
+ * Files `count` drawers, several dozen at a time; resolves to their contents. Calls `halfway` once, and waits for it
+ * too.
+ */
 async function writeDrawers(
   mcp: StdioMcp,
   name: string,
@@ -261,14 +265,17 @@ async function writeDrawers(
       if (contents.length >= count / 2) beside ??= halfway();
     }
   };
-  // All of them end before the test does, whatever fails: the next test uses the same stack.
+  // Waits for all of them, even if one fails, because the next test uses the same stack.
   const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, worker));
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;
   return contents;
 }
 
-/** Commands in the last devbox say that there is no broker, and a write is kept there; returns what it files. */
+/**
+ * Runs commands in the last devbox while the broker is stopped: they report that, and a write is spooled. Returns the
+ * content of that write.
+ */
 async function writeInOutage(stack: DockerStack): Promise<string> {
   const palace = (...args: string[]): ReturnType<DockerStack["exec"]> =>
     stack.exec("devbox", DEVBOXES, "palace", ...args);
@@ -300,6 +307,6 @@ async function writeProject(folder: string): Promise<void> {
       3,
     ),
   );
-  // Another uid reads it in the container.
+  // The container's user, who has another uid, must read it.
   await chmod(folder, 0o755);
 }

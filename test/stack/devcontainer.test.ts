@@ -1,6 +1,7 @@
 /**
- * Devcontainers, made by the real CLI: a project of somebody's own with our Feature in it, whose memory outlives the container; and
- * this repository's own, read as the CLI reads it. The CLI is fetched once into the cache; what the image needs of npm comes from there.
+ * Tests devcontainers that the real CLI makes: another project with our Feature, whose memory outlives the container,
+ * and this repository's own devcontainer. The CLI is downloaded once into the cache; the image gets npm packages from
+ * there.
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -21,16 +22,18 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 const CLI = "@devcontainers/cli@0.89.0";
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
-/** More than 3 times 30 s, the waits between, and a last look; less than npm waits by itself for one answer. */
+/** More than 3 times 30 s, the waits between them and a last look, but less than npm itself waits for one answer. */
 const STALLED_MAX_MS = 280_000;
 
-/** The project's own image: with an agent in it, and without the embedding runtime, which would take most of the build. */
+/**
+ * The project's own image. It has an agent in it, but not the embedding runtime, which would take most of the build.
+ */
 const DOCKERFILE = `FROM node:24-trixie-slim
 ENV npm_config_omit=optional MEMPALACE_OFFLINE=1
 RUN install -d -o node -g node /home/node/.pi /home/node/.pi/agent
 `;
 
-/** Where it is fetched to, beside the coding agents. */
+/** Downloads the CLI into the cache, beside the coding agents; returns its path. */
 function fetchCli(): string {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   const folder = join(process.env["DEVBOX_CI_HOME"] ?? join(cache, "devbox-ci"), "devcontainers-cli-0.89.0");
@@ -68,15 +71,15 @@ describe.skipIf(reason)("a devcontainer", () => {
   const containers = (): string[] =>
     docker("ps", "--all", "--quiet", "--filter", `label=${label}`).split("\n").filter(Boolean);
 
-  /** Runs install.sh of a Feature without an archive; what it says on stderr. */
+  /** Runs a Feature's install.sh without an archive; resolves to its stderr. */
   const install = async (env: Record<string, string>): Promise<string> => {
     const options = { env: { PATH: process.env["PATH"] ?? "", ...env }, extendEnv: false, reject: false } as const;
-    // Unlike execa's, this limit ends npm too.
+    // Unlike execa's, this time limit also ends npm.
     const command = [`${STALLED_MAX_MS / 1000}`, "sh", join(folder, "copy/install.sh")];
     const { exitCode, stderr } = await execa("timeout", command, { ...options, stdin: "ignore" });
     return `${exitCode}\n${stderr}`;
   };
-  /** With an npm that knows nothing of this machine's settings. */
+  /** Runs it with an npm that does not see this machine's settings. */
   const installFrom = (url: string, more: Record<string, string> = {}): Promise<string> => {
     const own = { HOME: join(folder, "npm"), npm_config_globalconfig: join(folder, "npm/none"), ...more };
     return install({ ...own, PACKAGE: "some-package", npm_config_registry: url });
@@ -94,7 +97,7 @@ describe.skipIf(reason)("a devcontainer", () => {
       cwd: ROOT,
       stdio: "pipe",
     });
-    // The first is what image builds get, wherever the engine's bootstrap found it.
+    // The first file is what image builds get, wherever the engine's bootstrap found it.
     const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
     if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
     writeFileSync(join(config, "Dockerfile"), DOCKERFILE);
@@ -114,7 +117,7 @@ describe.skipIf(reason)("a devcontainer", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("our Feature installs the package, wires the agents that are there, and its memory outlives the container", async () => {
+  test("our Feature installs the package and wires the agents of the image, and the memory outlives the container", async () => {
     const made = await devcontainer("up");
     expect(made.exitCode, made.stderr.slice(-3000)).toBe(0);
     expect((await inside("palace", "agents")).stdout).toMatch(/pi\t\S+\twired/);
@@ -129,18 +132,18 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect((await inside("palace", "search", "kettle", "--json")).stdout).toContain("descaled in May");
     const doctor = await inside("palace", "doctor");
     expect(doctor.exitCode, doctor.stdout).toBe(0);
-    // Of what must not be lost the image's home alone is on no volume, as in any devcontainer.
+    // Only the image's home is not on a volume, as in any devcontainer.
     expect(doctor.stdout).toMatch(/volumes\ton no volume: the home \(\/home\/node, own layer\);/);
   });
 
-  test("without Node 24 the Feature says what to add, and without its package what to type", async () => {
+  test("without Node 24, or without its package, the Feature says how to add it", async () => {
     expect(await install({ PATH: "/usr/bin:/bin" })).toMatch(
       /Node 24 or newer.*\n.*ghcr\.io\/devcontainers\/features\/node:1/,
     );
     expect(await install({})).toMatch(/^1\n.*no palace-devbox-\*\.tgz.*\n.*npm pack/);
   });
 
-  test("where npm reaches no registry, or a proxy with a certificate of its own, the Feature says what to do", async () => {
+  test("if npm reaches no registry, or a proxy with a certificate of its own, the Feature says what to do", async () => {
     await using proxy = await startInspectingProxy({
       folder: join(folder, "proxy"),
       listen: { host: "127.0.0.1" },
@@ -154,15 +157,15 @@ describe.skipIf(reason)("a devcontainer", () => {
     expect(alone).toMatch(/^1\n[^]*palace: npm could not install some-package\n.*does not reach its registry/);
   });
 
-  test("a registry that never answers ends the Feature within minutes, not a quarter of an hour", async () => {
-    // One that the limit has ended has another exit code.
+  test("with a registry that never answers the Feature ends within minutes, not after a quarter of an hour", async () => {
+    // If the time limit had ended it, its exit code would be another.
     expect(await stalled).toMatch(
       /^1\n[^]*network timeout[^]*palace: npm could not install some-package\n.*does not reach/,
     );
     expect(registry.connections()).toBeGreaterThan(1);
   });
 
-  test("this repository's own is the stack's devbox, with the repository as its workspace", async () => {
+  test("this repository's devcontainer is the stack's devbox, with the repository as its workspace", async () => {
     const asked = ["read-configuration", "--workspace-folder", ROOT];
     const { stdout } = await execa("node", [cli, ...asked], { stdin: "ignore" });
     const { configuration } = JSON.parse(stdout) as { configuration: { dockerComposeFile: string[]; service: string } };
@@ -179,7 +182,7 @@ describe.skipIf(reason)("a devcontainer", () => {
 
 type StalledRegistry = Disposable & { url: string; connections: () => number };
 
-/** It takes every connection, and says nothing. */
+/** Starts a registry that accepts every connection and never answers. */
 async function startStalledRegistry(): Promise<StalledRegistry> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 /**
- * What is done to a stack every day, in each state it may be in: afterwards no acknowledged drawer, file of the home, session or line
- * of history is missing, nothing had to be done by hand, and the three real agents find what was written before. The cases follow each
- * other on one stack, so that each also meets what the earlier ones left.
+ * Tests the everyday actions on a stack in each state it may be in. Afterwards every acknowledged drawer, file of the
+ * home, session and line of history is still there, no step had to be done by hand, and the three real agents find what
+ * was written before. The cases run one after another on one stack, so each also meets what the earlier ones left.
  */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,15 +24,15 @@ const MODEL_PORT = 18_080;
 const RUN_MAX_MS = 300_000;
 const FILES_MINED = 400;
 const WRITERS = 8;
-/** Acknowledged before something is done to the stack. */
+/** Number of writes that are acknowledged before the action starts. */
 const FIRST_WRITES = 40;
-/** Longer than what is taken for no text. */
+/** Long enough that the miner does not skip it. */
 const MINED =
   "What the workshop of a small orchestra has to know of an instrument that somebody brought in on a rainy day.";
 const MEMORY = { words: "marmalade kettles whistle", mark: "at dawn on shelf four" };
 const HISTORY = "~/.zsh_history";
 
-/** Something under way in the stack; `end` waits until it has ended, and asserts what must be true of it then. */
+/** Work in progress in the stack. `end` waits until it has ended, and asserts what must then be true. */
 type UnderWay = { end: () => Promise<void> };
 
 describe.skipIf(reason)("a stack", () => {
@@ -55,7 +55,8 @@ describe.skipIf(reason)("a stack", () => {
     ((await shim.call("mempalace_list_drawers", { wing, limit: 1 })) as { total: number }).total;
 
   const ACTIONS: Record<string, (turn: number) => Promise<unknown>> = {
-    // It does not wait for a broker that answers, and on a busy machine that takes longer than a miner waits for it.
+    // A restart does not wait until the broker answers, and on a busy machine that takes longer than a miner waits for
+    // it.
     "a restart": async () => {
       await stack.compose("restart");
       await up();
@@ -94,7 +95,7 @@ describe.skipIf(reason)("a stack", () => {
       await expect.poll(() => written, { timeout: RUN_MAX_MS }).toBeGreaterThan(FIRST_WRITES);
       return {
         end: async () => {
-          // Its container went, or else its agent goes now.
+          // If the action kept the container, closing the shim ends the writes.
           await shim.close();
           await ended;
         },
@@ -125,7 +126,7 @@ describe.skipIf(reason)("a stack", () => {
       };
     },
     "in the middle of a backup": async (turn) => {
-      // A backup is written where the broker runs.
+      // The broker's container writes the backup.
       const at = (script: string): Promise<Output> => stack.exec("broker", 1, "sh", "-c", script);
       const [cut, whole] = [`/var/lib/mempalace/cut-${turn}.tar`, `/var/lib/mempalace/whole-${turn}.tar`];
       const first = at(`palace backup ${cut}`);
@@ -133,7 +134,7 @@ describe.skipIf(reason)("a stack", () => {
       return {
         end: async () => {
           if ((await first).exitCode !== 0) cutOff++;
-          // There is a whole one by that name, or none.
+          // The file of that name is whole, or does not exist.
           for (const script of [
             `[ ! -e ${cut} ] || palace verify ${cut}`,
             `palace backup ${whole} && palace verify ${whole} && rm -f ${cut} ${whole}`,
@@ -144,7 +145,7 @@ describe.skipIf(reason)("a stack", () => {
     },
   };
 
-  /** All of them without what is a cache by its name. */
+  /** Lists all files of the home, without caches. */
   const filesOfHome = async (): Promise<string[]> =>
     (await good("cd ~ && find . -type f -not -path './.cache/*' -not -path './.npm/*' -not -path './.local/state/*'"))
       .split("\n")
@@ -192,7 +193,7 @@ describe.skipIf(reason)("a stack", () => {
 
   const CASES = Object.keys(ACTIONS).flatMap((action) => Object.keys(STATES).map((state) => ({ action, state })));
 
-  test.each(CASES)("that is $state loses nothing by $action", async ({ action, state }) => {
+  test.each(CASES)("that is $state loses no data by $action", async ({ action, state }) => {
     const turn = ++history;
     await good(`zsh -ic 'print -s "echo turn ${turn}"; fc -A'`);
     const underWay = await STATES[state]!(turn);
@@ -211,14 +212,14 @@ describe.skipIf(reason)("a stack", () => {
     expect(lines.trim()).toBe(String(history));
   });
 
-  test("lets each of the agents find what was written before all of that", async () => {
+  test("lets each agent find what was written before all of these actions", async () => {
     await startModel();
     const query = { query: MEMORY.words, limit: 1 };
     for (const answer of await ask(`Look it up:\n@@tool mempalace_search ${JSON.stringify(query)}`))
       expect(answer).toContain(MEMORY.mark);
   });
 
-  test("was really in the middle of something at least once", () => {
+  test("was really in the middle of some work at least once", () => {
     expect(cutOff).toBeGreaterThan(0);
   });
 });

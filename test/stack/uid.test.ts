@@ -1,6 +1,7 @@
 /**
- * The compose stack as another uid than the image's: the workspace is its owner's, and what was remembered is kept. The same stack shows
- * that the box is a place to work in: its home, its tools, the certificates that it trusts and the ports that it publishes.
+ * Tests the compose stack with another uid than the image's: the workspace belongs to its owner, and the memory is
+ * kept. The same stack shows that the box is a place to work in: its home, its tools, the certificates it trusts and
+ * the ports it publishes.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -42,13 +43,13 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(exitCode, stderr).toBe(0);
     return stdout;
   };
-  /** What a person needs of it, and that the memory goes on. */
+  /** Asserts that a person can work in the box and that the memory is still there. */
   const expectAtHome = async (uid: number, name: string): Promise<void> => {
     expect(await box(`touch /workspace/by-${uid} ~/mine && id -u && id -un && cat ~/.pi/agent/mcp.json`)).toMatch(
       new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
     );
     expect(statSync(join(workspace, `by-${uid}`)).uid).toBe(uid);
-    // An own name is what ssh asks for first.
+    // ssh logs in under this user's own name by default.
     expect(await box("ssh -G example.org | grep '^user '")).toBe(`user ${name}`);
     expect(await box("palace doctor >&2 && palace search kettles --json")).toContain("kettles on shelf");
   };
@@ -64,7 +65,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("the home is its owner's alone to write, its first shell says how an agent gets a model, and zsh completes palace", async () => {
+  test("only its user can write the home, its first shell says how an agent gets a model, and zsh completes palace", async () => {
     await up(1000);
     expect(await box("stat -c %a ~")).toBe("755");
     const told = /No agent has a model yet[^]*\.env\.devbox[^]*palace devbox up[^]*opencode auth login/;
@@ -107,7 +108,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     }
   });
 
-  test("a workspace of another uid is answered with what to type, in the log and in each shell", async () => {
+  test("if the workspace belongs to another uid, the log and each shell say what to type", async () => {
     await up(1000);
     const told = /belongs to uid 1001\. This devbox works as uid 1000[^]*DEVBOX_UID=1001[^]*run --rm --build owner/;
     expect(await as(1000, "logs", "--no-log-prefix", "devbox")).toMatch(told);
@@ -132,7 +133,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("scripts/up writes the caller's uid down once, and never for a stack that has its volumes", async () => {
+  test("scripts/up writes the caller's uid down once, and never for a stack that has volumes already", async () => {
     const folder = mkdtempSync(join(tmpdir(), "palace-clone-"));
     try {
       copyStack(folder);
@@ -170,7 +171,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("on new volumes another uid needs nothing typed", async () => {
+  test("on new volumes another uid works without any command typed", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);
@@ -179,7 +180,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     );
     expect(JSON.parse(filed)).toBeDefined();
     await expectAtHome(1001, "developer");
-    // Something beside owner and mode denies writing, as SELinux does.
+    // An immutable folder refuses writes although owner and mode allow them, as SELinux may.
     await execa("chattr", ["+i", workspace]);
     const said = box("devbox-workspace");
     await said.catch(() => undefined);
@@ -187,7 +188,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await said).toMatch(/is yours \(uid 1001\), and writing there is denied[^]*DEVBOX_MOUNT_FLAGS=z/);
   });
 
-  test("the box compiles C and C++, makes a Python environment, and takes a package of pip into the home", async () => {
+  test("the box compiles C and C++, makes a Python environment, and installs a package of pip into the home", async () => {
     const source = "#include <iostream>\nint main() { std::cout << 42; }\n";
     writeFileSync(join(workspace, "answer.cpp"), source);
     writeFileSync(join(workspace, "Makefile"), "/tmp/answer: answer.cpp\n\tg++ -o $@ $<\n");
@@ -212,7 +213,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     await box(`node /workspace/https.cjs ${port} > /tmp/https.log 2>&1 &`);
     const address = `https://localhost:${port}`;
     await box(`curl --silent --fail --insecure --retry 60 --retry-delay 1 --retry-connrefused ${address}`);
-    // Without a shell between, as an agent's own programs are started by `docker exec`.
+    // Runs the command without a shell, as an agent's programs are started by `docker exec`.
     const asked = async (...command: string[]): Promise<string> => {
       const { stdout, stderr } = await stack.exec("devbox", 1, ...command);
       return stdout + stderr;
@@ -236,7 +237,7 @@ function copyStack(folder: string): void {
   for (const name of ["docker-compose.yml", "scripts/ports.yml"]) cpSync(join(ROOT, name), join(folder, name));
 }
 
-/** Answers everything as a Git repository with one branch, and prints who asked. */
+/** A server that answers every request as a Git repository with one branch, and prints who asked. */
 const HTTPS_SERVER = `
 const { readFileSync } = require("node:fs");
 const [key, cert] = ["key.pem", "cert.pem"].map((name) => readFileSync("/workspace/" + name));

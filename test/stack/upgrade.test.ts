@@ -1,6 +1,7 @@
 /**
- * A stack of a really older version is brought up by `docker compose up --build` of this one, as a user upgrades: idle, under writes
- * and in the middle of a mine. The ledger is of that version's schema, which this one's broker migrates under the sessions that run.
+ * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack of a really older one,
+ * while idle, during writes and in the middle of a mine. The ledger has the older version's schema; this version's
+ * broker migrates it while sessions run.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +23,7 @@ const FILES_MINED = 300;
 const WRITERS = 4;
 const WRITES_BEFORE = 40;
 const WAIT_MAX_MS = 300_000;
-/** Longer than what is taken for no text. */
+/** Long enough that the miner does not skip it. */
 const MINED = "What the workshop of a small orchestra has to know of an instrument that somebody brought in.";
 
 describe.skipIf(reason)("a stack of an older version", () => {
@@ -30,7 +31,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
   let workspace: string;
 
   const up = (): Promise<string> => stack.compose("up", "--detach", "--wait", "--wait-timeout", "300", "devbox");
-  /** From now on compose's name of the broker's image means the older package in it. */
+  /** Makes an image with the older package and gives it the name that compose uses for the broker. */
   const makeOlder = async (): Promise<void> => {
     const image = `${stack.project}-broker`;
     const dist = [`RUN rm -r ${PACKAGE}/dist`, `ADD older-build.tar.gz ${PACKAGE}/`];
@@ -48,7 +49,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     const script = `new (require("${PACKAGE}/node_modules/better-sqlite3"))("/palace/ledger.sqlite3").pragma("user_version", { simple: true })`;
     return Number((await stack.exec("broker", 1, "node", "--print", script)).stdout);
   };
-  /** Brings the older version up on empty volumes, with one memory. */
+  /** Starts the older version on empty volumes, with one memory. */
   const begin = async (): Promise<void> => {
     await stack.compose("down", "--volumes");
     await makeOlder();
@@ -59,7 +60,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await shim.call("mempalace_kg_add", { subject: "kettle", predicate: "is on", object: "shelf four" });
     await shim.call("mempalace_diary_write", { agent_name: "tester", entry: "a good day" });
   };
-  /** All that a user types. */
+  /** Runs the commands that a user types. */
   const upgrade = async (): Promise<void> => {
     await stack.composeWith({ PALACE_REVISION: "newer" }, "build", "broker", "devbox");
     await up();
@@ -87,13 +88,13 @@ describe.skipIf(reason)("a stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("that is idle has all it had", async () => {
+  test("that is idle has everything it had before the upgrade", async () => {
     await begin();
     await upgrade();
     await expectFirst();
   });
 
-  test("under writes loses none that it has acknowledged, and its sessions go on", async () => {
+  test("under writes loses no acknowledged write, and its sessions go on", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -106,7 +107,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
       }
     });
     await expect.poll(() => acknowledged.size, { timeout: WAIT_MAX_MS }).toBeGreaterThan(WRITES_BEFORE);
-    // The sessions live in the devbox, which stays.
+    // The sessions run in the devbox, which is not recreated.
     await stack.composeWith({ PALACE_REVISION: "newer" }, "build", "broker");
     await stack.compose("up", "--detach", "--wait", "--wait-timeout", "300", "--no-deps", "broker");
     const before = acknowledged.size;
@@ -119,7 +120,7 @@ describe.skipIf(reason)("a stack of an older version", () => {
     await expectFirst();
   });
 
-  test("in the middle of a mine has each file once when that is done again", async () => {
+  test("in the middle of a mine has each file once after the mine is repeated", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;
