@@ -32,7 +32,7 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** The default is all of them. */
+  /** Agents to install; the default is all of them. */
   agents?: readonly Agent[];
 }>;
 
@@ -43,7 +43,7 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Each waits 100 ms longer than the one before: 5.5 s in all. */
+/** Number of retries when a folder cannot be removed. Each waits 100 ms longer than the one before: 5.5 s in all. */
 const RETRIES_MAX = 10;
 /** Name of the file that records what a folder was made from. */
 const MADE_FROM = "made-from";
@@ -58,9 +58,9 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * After the call `folder` holds all agents, or is as it was before: they are installed beside it, and the whole is renamed.
- * Two at once do the work twice and harm nothing. Shape: true if anything was done. Errors: a plain one that names what
- * failed.
+ * Installs all agents into `folder`, or leaves it as it was: they are installed beside it, and the whole folder is then
+ * renamed. Two installs at once do the work twice and do no harm. Returns true if anything was done. Throws an error
+ * that names what failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
@@ -121,7 +121,10 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** A folder of other pins is moved away first; in between there is none, and never half of one. */
+/**
+ * Replaces a folder. A folder of other pins is moved away first; in between `folder` does not exist, but it is never
+ * half written.
+ */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {
@@ -140,7 +143,7 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
     if (!name.startsWith(basename(folder)) || pid === undefined || isAlive(Number(pid))) continue;
-    // The tar of a killed install may still be writing into it.
+    // The tar of a killed install may still be writing to the folder.
     rmSync(join(dirname(folder), name), { recursive: true, force: true, maxRetries: RETRIES_MAX });
   }
 }

@@ -14,9 +14,10 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * An agent waits for the shim, a user for the feeder's "nothing to do": bundled into one file each they start in half the
- * time. The shim is CommonJS as well: an ES import of node:fs alone evaluates all its getters and takes a tenth of the
- * start. Each start compiles them: minified, that takes a seventh off what the shim adds to a bare Node.
+ * An agent waits for the shim, and a user for the feeder's "nothing to do". Bundled into one file each, they start in
+ * half the time. The shim is CommonJS as well, because an ES import of node:fs alone evaluates all its getters, which
+ * takes a tenth of the start. Each start compiles them: minifying removes a seventh of the time the shim adds to a bare
+ * Node.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -26,9 +27,9 @@ const BUNDLED = [
 ] as const;
 
 /**
- * A broker starts in half the time, and a command in four fifths, when it and each of its threads is one file: they have
- * up to 250 modules, and finding them costs more than compiling them. Packages stay outside: bundled as well, they save
- * nothing that can be measured.
+ * A broker starts in half the time, and a command in four fifths, if it and each of its threads is one file. They have
+ * up to 250 modules, and finding them costs more than compiling them. Packages are not bundled: that saves nothing
+ * measurable.
  */
 const MERGED = ["bin/palace.js", "bin/mempalace-broker.js", "**/*-thread.js"];
 
@@ -42,8 +43,8 @@ const CLOCK_STEP_MS = 20;
 const NATIVE = ["better-sqlite3"];
 
 /**
- * Types are `npm run check`'s: to check them here again takes three times as long as to emit, in every clone and image, and changes no
- * byte of what is emitted.
+ * Builds dist/ without checking types, which `npm run check` does. Checking them here as well would take three times as
+ * long, in every clone and image, and change no byte of the output.
  *
  * Shape: 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
  */
@@ -110,8 +111,8 @@ async function mergeModules(file: string, dist: string): Promise<void> {
 }
 
 /**
- * An ES import of one of Node's own modules reads all that the module exports, and node:http exports a whole HTTP client,
- * which is loaded when it is read.
+ * Replaces imports of Node's own modules. An ES import reads all that the module exports, and node:http exports a whole
+ * HTTP client, which is loaded when it is read.
  */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
@@ -127,7 +128,7 @@ function builtinsAsTheyAre(): Plugin {
   };
 }
 
-/** A module goes on finding its thread, or the package's files, from the place that it was bundled from. */
+/** Makes a bundled module find its thread, or the package's files, from the module's original place. */
 function keepPlaces(folder: string, dist: string): Plugin {
   return {
     name: "keep-places",
@@ -139,7 +140,7 @@ function keepPlaces(folder: string, dist: string): Plugin {
   };
 }
 
-/** Replaces the compiler's output; there is no source map, because it would stay behind when the file is copied. */
+/** Replaces the compiler's output. It writes no source map, because agents' folders get a copy of the file only. */
 async function bundleExtension(file: string): Promise<void> {
   const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
   await bundled.write({ file, format: "esm" });

@@ -25,7 +25,7 @@ type Result = Omit<Mutant, "text"> & { outcome: Outcome; by: string };
 const TIMEOUT_MS = 120_000;
 const UNIT_BUDGET_MS = 30_000;
 const PROCESS_BUDGET_MS = 40_000;
-/** Taken for a unit test's file without a measured time. */
+/** Time assumed for a unit test's file that has no measured time. */
 const UNKNOWN_TIME_MS = 1_000;
 
 /** Returns how long each test file took in vitest's last runs here, ms. */

@@ -34,7 +34,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     print(`installed size without the model: ${megabytes(sizeOf(join(place, "node_modules")))}`);
     return help.exitCode === 0 && doctor.exitCode === 0 ? 0 : 1;
   } finally {
-    // The doctor may have started a broker there; it is no error if none runs.
+    // The doctor may have started a broker there. If none runs, `palace stop` fails, which is ignored.
     await $({ cwd: place, env: foreignEnv(env, home, bin), quiet: true, nothrow: true })`palace stop`;
     rmSync(folder, { recursive: true, force: true });
   }

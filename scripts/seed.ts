@@ -42,7 +42,7 @@ if (import.meta.main) {
     const made = seedHome(homedir());
     if (made.length > 0) console.error(`settings to begin with: ${made.map((path) => `~/${path}`).join(", ")}`);
   } catch (error) {
-    // The devbox is usable without them.
+    // The devbox is usable without these files.
     console.error(`the home's first settings could not be written: ${(error as Error).message}`);
   }
 }

@@ -68,7 +68,7 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** Parses the endpoint as every client does; `palace bridge setup` decides what it means exactly. */
+/** Parses the endpoint as every client does; `palace bridge setup` decides its exact meaning. */
 function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   const [, target, port] =
     /^ssh:\/\/((?:\w[\w.+-]*@)?(?:\[[\da-fA-F:]+\]|\w[\w.-]*))(?::(\d+))?\/?$/.exec(endpoint) ?? [];

@@ -24,24 +24,29 @@ type Suite = Readonly<{
   /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** Its palaces lie in memory where there is room: it kills processes, never the machine, so that no disk is part of it. */
+  /**
+   * True if its palaces may be in memory, if there is room. It kills processes, never the machine, so it does not need
+   * a disk.
+   */
   inMemory?: boolean;
-  /** Returns why it cannot run here, or undefined. */
+  /** Returns why the suite cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
-/** Suites of which two run at the same time, in this order: their tests measure nothing by the clock. */
+/** Suites that run two at a time, in this order. Their tests measure no time. */
 type Stage = readonly Suite[];
 const AT_ONCE = 2;
 
-/** Linux has it; a container's is small. */
+/** A folder in memory. Linux has it; a container's is small. */
 const MEMORY = "/dev/shm";
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 const unit: Suite = { name: "unit", vitest: ["--project", "unit"], inMemory: true };
 const contract: Suite = { name: "contract", vitest: ["--project", "contract"], inMemory: true };
-/** Runs while one works: no build, no containers, and only the process tests that find many faults in little time. */
+/**
+ * Suites to run during work: no build, no containers, and only the process tests that find many faults in little time.
+ */
 const QUICK: Stage = [
   { name: "process", vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)], inMemory: true },
   unit,
@@ -80,7 +85,7 @@ const STAGES: readonly Stage[] = [
 ];
 const SUITES = STAGES.flat();
 
-/** Also programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
+/** Also names missing programs of the system, for the real sshd and the foreign mount; .ci/run installs them. */
 function stackMissing({ env }: RunOptions): string | undefined {
   const engine = engineMissing(env);
   if (engine !== undefined) return engine;
@@ -167,11 +172,11 @@ async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, option
   return total(results);
 }
 
-/** With its temporary files in memory, unless TMPDIR names a place or there is too little of it. */
+/** Runs vitest with temporary files in memory, unless TMPDIR names a place or there is too little memory. */
 async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
   if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
   const folder = mkdtempSync(join(MEMORY, "palace-test-"));
-  // As /tmp is: tests have processes of other users.
+  // Gives the folder the mode of /tmp, because tests have processes of other users.
   chmodSync(folder, 0o1777);
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });

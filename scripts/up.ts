@@ -23,7 +23,7 @@ type Stack = Readonly<{
   kind: "docker" | "native";
   writer: string[];
   reader: string[];
-  /** `palace status --json` of this palace. */
+  /** Arguments for `palace status --json` of this palace. */
   status: string[];
   services?: readonly string[];
   host?: Joined;
@@ -108,14 +108,14 @@ async function startStack(options: RunOptions): Promise<Stack> {
 
 async function startNative(options: RunOptions, why: string, rebuilt: boolean): Promise<Stack> {
   options.log(`starting the broker on this machine (${why}) ...`);
-  // A broker that runs the bytes of an earlier build makes room for this one; no running broker, no harm.
+  // A broker that runs an earlier build is stopped; if none runs, that does no harm.
   if (rebuilt) await execute([...built("palace.js"), "stop"], options);
   const failure = await execute([...built("mempalace-broker.js"), "--ensure"], options);
   if (failure !== undefined) {
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // The agents' entry itself, which notes here how it starts at once from now on.
+  // Runs the agents' entry itself, which notes here how it can start at once from now on.
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
@@ -137,9 +137,9 @@ function built(name: string): string[] {
 }
 
 /**
- * Runs a command of ours. On a terminal it shows its own progress, from stderr; elsewhere a line now and then says that it
- * goes on. Its result, on stdout, is for programs and is shown only when it failed. Shape: undefined, or the end of what a
- * failed command printed.
+ * Runs one of our commands. On a terminal it shows its own progress, from stderr; otherwise a line now and then says
+ * that it still runs. Its stdout is for programs and is shown only if it failed. Returns undefined, or the end of what
+ * a failed command printed.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
