@@ -15,7 +15,7 @@ export function filesHolding(folder: string, text: string): string[] {
     .map((file) => file.slice(folder.length + 1));
 }
 
-/** A journal of SQLite's lives for one transaction. */
+/** Reads a file. A journal of SQLite may disappear meanwhile, because it exists for one transaction only. */
 function readIfThere(file: string): Buffer {
   try {
     return readFileSync(file);

@@ -1,6 +1,6 @@
 /**
- * A real Chroma server in a container of its own, from the same image stage as the compose service: its npm package does
- * not load on every host. Started by contract, process and kill tests.
+ * Starts a real Chroma server in a container of its own, from the same image stage as the compose service, because its
+ * npm package does not load on every host. For contract, process and kill tests.
  */
 import { engineMissing } from "../../scripts/engine.ts";
 import { buildImage, containerOf, NamedContainer } from "./docker-box.ts";
@@ -9,7 +9,7 @@ import { freePort } from "./free-port.ts";
 const READY_TIMEOUT_MS = 120_000;
 
 export type ChromaServer = AsyncDisposable & {
-  /** Stays the same over kill and start. */
+  /** The server's address, which stays the same after `kill` and `start`. */
   readonly url: string;
   /** Sends SIGKILL; the data on its disk stays. */
   kill(): Promise<void>;
@@ -18,7 +18,7 @@ export type ChromaServer = AsyncDisposable & {
   /** Freezes the process: the kernel accepts connections that are never answered. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Creates a database in this server for a test that must be alone; returns its name. */
+  /** Creates a database in this server, so that a test has one of its own; returns its name. */
   createDatabase(): Promise<string>;
 };
 
@@ -30,7 +30,8 @@ export async function startChroma(): Promise<ChromaServer> {
   // A port of our own choosing: one that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // No init: the image's stop signal is what Chroma understands, and SIGKILL needs nobody to pass it on.
+  // Without an init, the container's process is Chroma itself: it understands the image's stop signal, and SIGKILL
+  // reaches it.
   const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
   const started = await new NamedContainer(image, `chroma-${port}`, options).start();
   const container = await containerOf(started.getId());
@@ -58,7 +59,7 @@ export async function startChroma(): Promise<ChromaServer> {
   };
 }
 
-/** Waits until the server answers; bounded. */
+/** Waits until the server answers, for a limited time. */
 async function ready(url: string): Promise<void> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {

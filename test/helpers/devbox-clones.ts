@@ -40,7 +40,7 @@ export async function runDevbox(clone: string, args: readonly string[], env: Env
   return { code: done.exitCode, signal: done.signal, stdout: done.stdout, stderr: done.stderr };
 }
 
-/** Runs it on a terminal, and returns what was shown there. */
+/** Runs `palace devbox` of a clone on a terminal; returns everything that was shown there. */
 export async function runOnTerminal(clone: string, args: readonly string[], env: Env): Promise<string> {
   const typed = [process.execPath, join(clone, "src/bin/palace.ts"), "devbox", ...args].map(quoted).join(" ");
   const script = ["--quiet", "--return", "--command", typed, "/dev/null"];

@@ -1,6 +1,7 @@
 /**
- * Containers of a test's own, through testcontainers, under names that docker-run.ts sweeps after a killed run: the image of
- * testcontainers' own reaper cannot be pulled everywhere. An agent's stdio goes through the command line, as users wire it.
+ * Makes containers through testcontainers. Their names are such that docker-run.ts removes them after a killed run: the
+ * image of testcontainers' own reaper cannot be pulled everywhere. An agent's stdio goes through the `docker` command,
+ * as users wire it.
  */
 import type Dockerode from "dockerode";
 import { execa } from "execa";
@@ -15,26 +16,30 @@ const PAUSE_TRIES = 10;
 
 export type Mount = { source: string; target: string; mode?: "ro" };
 
-/** The engine that `docker` speaks to, for what testcontainers has no word for. */
+/** Returns the engine that `docker` uses, for requests that testcontainers does not offer. */
 export async function engine(): Promise<Dockerode> {
   const host = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
-  // testcontainers knows the variable, but no contexts.
+  // testcontainers reads the variable, but not Docker's contexts.
   process.env["DOCKER_HOST"] ||= (await execa("docker", host)).stdout;
   await sweepLeftovers();
   return (await getContainerRuntimeClient()).container.dockerode;
 }
 
-/** By name, also one that compose has made, or one that was made anew. */
+/** Finds a container by its name, even if compose made it or it was recreated. */
 export async function containerOf(name: string): Promise<Dockerode.Container> {
   return (await engine()).getContainer(name);
 }
 
-/** `title` is unique within the process, as in `dockerName`; the engine's own options are for what has no method here. */
+/**
+ * `title` is unique within the process, as in `dockerName`. `options` is for engine options that this class has no
+ * method for.
+ */
 export class NamedContainer extends GenericContainer {
   constructor(image: string, title: string, options: Dockerode.HostConfig = {}) {
     super(image);
     Object.assign(this.hostConfig, { Init: true, ExtraHosts: ["host.docker.internal:host-gateway"], ...options });
-    // Running is enough. The images' own health checks ask for a broker, every second where there is none.
+    // A running container is enough. The images' own health checks would ask for a broker every second, even where none
+    // runs.
     Object.assign(this.createOpts, { Healthcheck: { Test: ["NONE"] } });
     this.withName(dockerName(title)).withWaitStrategy(Wait.forListeningPorts()).withStartupTimeout(STARTUP_MAX_MS);
   }
@@ -50,13 +55,16 @@ export async function startNetwork(name: string): Promise<StartedNetwork> {
   return new Network({ nextUuid: () => name }).start();
 }
 
-/** A shim in a container, by its name or id. */
+/** Starts a shim in a container, which is given by name or id. */
 export function openAgent(container: string, command: readonly string[]): Promise<StdioMcp> {
   const argv = ["docker", "exec", "-i", container, ...command];
   return openStdioMcp(argv, { env: process.env, timeoutMs: CALL_TIMEOUT_MS });
 }
 
-/** The engine gives up on a container that starts processes all the time on a busy machine ("unable to freeze"): once more then. */
+/**
+ * Pauses a container. On a busy machine the engine fails if a container starts processes all the time ("unable to
+ * freeze"); this then tries once more.
+ */
 export async function pause(name: string): Promise<void> {
   const container = await containerOf(name);
   for (let left = PAUSE_TRIES; ; left--)
@@ -67,7 +75,7 @@ export async function pause(name: string): Promise<void> {
     }
 }
 
-/** The image as compose builds it; resolves to its name. */
+/** Builds the image as compose does; resolves to its name. */
 export async function buildImage(project: string, service: string): Promise<string> {
   await sweepLeftovers();
   await execa("docker", ["compose", "build", service], { cwd: ROOT, env: { COMPOSE_PROJECT_NAME: project } });

@@ -1,6 +1,6 @@
 /**
- * Names for what a test makes in Docker: each holds the process that made it, so two runs never meet in a name, and what a
- * killed run left is known by its dead process. A sweep removes only such leftovers, never what a live process made.
+ * Names the things that a test makes in Docker. A name contains the process that made it, so two runs never use the
+ * same name, and a name whose process is dead belongs to a killed run. A sweep removes only such leftovers.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { execa } from "execa";
@@ -14,7 +14,7 @@ const LISTS = [
   { list: ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}"], remove: ["image", "rm"] },
 ] as const;
 
-/** Process ids mean something within one namespace only. */
+/** The namespace of process ids, because an id has a meaning within one namespace only. */
 const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
 
 /** `what` is in lower case and unique within the process. */
@@ -22,7 +22,9 @@ export function dockerName(what: string): string {
   return [PREFIX, namespace, process.pid, startOf(process.pid), what].join("-");
 }
 
-/** In clock ticks since boot: a process id is used again, but not with this. */
+/**
+ * Returns a process's start time in clock ticks since boot. A process id is reused, but not with the same start time.
+ */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -32,7 +34,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** Whether the process that made this name is known to be gone. */
+/** Returns true if the process that made this name has certainly ended. */
 export function isLeftover(name: string): boolean {
   const [, made, pid, start] = NAME.exec(name) ?? [];
   return made === namespace && startOf(Number(pid)) !== start;
@@ -40,7 +42,7 @@ export function isLeftover(name: string): boolean {
 
 let swept: Promise<void> | undefined;
 
-/** Removes what dead processes left; once in a process. */
+/** Removes what dead processes left behind, once in a process. */
 export function sweepLeftovers(): Promise<void> {
   return (swept ??= sweep());
 }
@@ -49,7 +51,7 @@ async function sweep(): Promise<void> {
   for (const { list, remove } of LISTS) {
     const { stdout } = await execa("docker", list, { reject: false });
     const names = [...new Set(stdout.split("\n"))].filter(isLeftover);
-    // Another run may sweep the same at this moment.
+    // Another run may be removing the same things at this moment.
     if (names.length > 0) await execa("docker", [...remove, ...names], { reject: false });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The real compose stack under a project name of its own, with its own volumes and images; disposed of, it leaves nothing
- * behind. Speaks to the product only through its commands and shims. For the topology tests.
+ * Runs the real compose stack under a project name, volumes and images of its own, and removes all of them when it is
+ * disposed of. Talks to the product only through its commands and shims. For the topology tests.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -17,17 +17,17 @@ export type Output = { exitCode: number; stdout: string; stderr: string };
 
 export type DockerStack = AsyncDisposable & {
   readonly project: string;
-  /** `docker compose ARGS`. Errors: a failing command, with what it said. */
+  /** Runs `docker compose ARGS`. Throws if the command fails, with its output. */
   compose: (...args: string[]) => Promise<string>;
-  /** The same with a variable changed for this one command. */
+  /** Runs `docker compose ARGS` with these variables for this one command. */
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
-  /** A command in container `index` of a service; its failure is an answer. */
+  /** Runs a command in container `index` of a service; resolves to its output even if the command fails. */
   exec: (service: string, index: number, ...command: string[]) => Promise<Output>;
-  /** `docker inspect` of container `index` of a service. */
+  /** Runs `docker inspect` on container `index` of a service. */
   inspect: (service: string, index?: number) => Promise<Inspected>;
-  /** SIGKILL for the first container of a service. */
+  /** Sends SIGKILL to the first container of a service. */
   kill: (service: string) => Promise<void>;
-  /** A shim in devbox number `index`. */
+  /** Starts a shim in devbox number `index`. */
   shim: (index: number) => Promise<StdioMcp>;
 };
 
@@ -45,13 +45,16 @@ const COMMAND_TIMEOUT_MS = 15 * 60_000;
 const CALL_TIMEOUT_MS = 3 * 60_000;
 const LOG_TAIL_LINES = 60;
 
-/** As .env has it: docker-compose.yml, and what an arrangement changes in it. */
+/** Returns COMPOSE_FILE as .env has it: docker-compose.yml, and the files of an arrangement. */
 export function composeFiles(...arrangement: string[]): string {
   const more = arrangement.map((name) => join("scripts/compose", `${name}.yml`));
   return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");
 }
 
-/** `arrangement`: of docs/topologies/arrangements.md. `isModelTiny`: where thousands of drawers are written and none is looked for by meaning. */
+/**
+ * `arrangement` is one of docs/topologies/arrangements.md. `isModelTiny` is for tests that write thousands of drawers
+ * and do not search by meaning.
+ */
 export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
 
 /** `workspace` is the project folder that the devboxes mount. */
@@ -64,7 +67,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     COMPOSE_PROJECT_NAME: project,
     COMPOSE_FILE: composeFiles(...arrangement),
     DEVBOX_WORKSPACE: workspace,
-    // Whatever a .env of this clone says.
+    // Set here, so that a .env of this clone does not matter.
     DEVBOX_UID: "1000",
     DEVBOX_GID: "1000",
     MEMPALACE_MODEL_DIR: modelFolder(folder, options.isModelTiny === true),
@@ -109,7 +112,10 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
   };
 }
 
-/** The real model where the shared folder lies beside the clone, else a tiny one that takes the same path. */
+/**
+ * Returns the real model's folder if the shared folder is beside the clone. Otherwise makes a tiny model, which takes
+ * the same path through the code.
+ */
 function modelFolder(folder: string, isTiny: boolean): string {
   const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
   if (!isTiny && existsSync(join(real, "tokenizer.json"))) return real;

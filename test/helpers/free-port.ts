@@ -11,7 +11,10 @@ export async function freePort(address = "127.0.0.1"): Promise<number> {
   return port;
 }
 
-/** Begins below the ports that the system gives to outgoing connections: nobody takes one of these by chance. */
+/**
+ * The first port that is tried. It is below the range that the system gives to outgoing connections, so no connection
+ * takes one by chance.
+ */
 const QUIET_FROM = 12_000;
 const QUIET_COUNT = 18_000;
 

@@ -39,7 +39,7 @@ const OLD_NPM = 10;
 const OLD_NODE_PACKAGE = `node_modules/node-linux-${process.arch}`;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/** Returns why there can be no such network here, or undefined. */
+/** Returns why there cannot be such a network here, or undefined. */
 export function networkMissing(): string | undefined {
   const tried = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { encoding: "utf8" });
   if (tried.status === 0) return spawnSync("openssl", ["version"]).status === 0 ? undefined : "there is no openssl";
@@ -107,10 +107,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   };
 }
 
-/**
- * Makes a copy when there is no repository: everything that is neither built nor installed stands for what would be
- * committed.
- */
+/** Clones HEAD. Without a repository, it copies every file that is neither built nor installed. */
 export function cloneHead(clone: string): void {
   if (existsSync(join(ROOT, ".git"))) {
     execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone], { stdio: "pipe" });

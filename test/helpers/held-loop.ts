@@ -1,15 +1,22 @@
 /**
- * How long one call holds the broker's loop: a prober asks all the while, and its longest wait is that. A machine can be
- * slow for reasons of its own: what the broker's main thread waited for a processor is taken off.
+ * Measures how long one call blocks the broker's event loop: a prober sends requests all the time, and its longest wait
+ * is the result. Time in which the broker's main thread waited for a processor is subtracted, because a busy machine
+ * causes it.
  */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
-/** Nobody is held longer beyond what reading the call takes, or, on a machine that is slow at that, than four readings. */
+/**
+ * Returns the longest time a call may block the loop beyond reading it, in ms: 100 ms, or four readings on a machine
+ * that reads slowly.
+ */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
 
-/** The prober's longest wait beside the call, ms; other processes do not count. `broker` is its pid. */
+/**
+ * Returns the prober's longest wait during the call, in ms, without the time other processes took. `broker` is the
+ * broker's pid.
+ */
 export async function heldBy(broker: number, prober: Client, call: () => Promise<unknown>): Promise<number> {
   let answered = false;
   const waits = probesUntil(broker, prober, () => answered);
@@ -18,7 +25,7 @@ export async function heldBy(broker: number, prober: Client, call: () => Promise
   return (await waits).reduce((longest, wait) => Math.max(longest, wait), 0);
 }
 
-/** One probe at least, and the one that is under way when `ended` comes true. */
+/** Sends at least one probe, and waits for the probe that is open when `ended` returns true. */
 async function probesUntil(broker: number, prober: Client, ended: () => boolean): Promise<number[]> {
   const waits: number[] = [];
   do {
@@ -30,7 +37,10 @@ async function probesUntil(broker: number, prober: Client, ended: () => boolean)
   return waits;
 }
 
-/** How long the broker's main thread was ready to run and had no processor, in all. Linux counts it in nanoseconds. */
+/**
+ * Returns for how many ms, in all, the broker's main thread was ready to run but had no processor. Linux counts it in
+ * nanoseconds.
+ */
 function queuedMs(broker: number): number {
   const [, queued] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
   return Number(queued) / 1e6;

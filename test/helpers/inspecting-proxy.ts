@@ -1,8 +1,8 @@
 /**
- * Runs a proxy that inspects TLS, as companies do: it terminates every connection with a certificate of a CA that it has
- * just made, and asks the real server in its client's stead. It lets through what `allows` accepts and refuses everything
- * else. For the install tests; it trusts what npm and Node trust on this machine, and uses the machine's own proxy if there
- * is one.
+ * Runs a proxy that inspects TLS, as companies do. It ends every connection with a certificate of its own new CA, and
+ * asks the real server on its client's behalf. It lets requests through that `allows` accepts and refuses all others.
+ * For the install tests. It trusts the same CAs as npm and Node on this machine, and uses the machine's own proxy if
+ * there is one.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

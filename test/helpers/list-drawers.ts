@@ -1,9 +1,9 @@
-/** Every drawer that a palace lists, page by page, for the tests that count what is there. */
+/** Lists every drawer of a palace, page by page, for tests that count them. */
 import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
 
 const PAGE = 100;
 
-/** One field of each drawer, of one wing or of all. */
+/** Returns one field of each drawer, of one wing or of all wings. */
 export async function listDrawers(
   mcp: StdioMcp,
   field: "drawer_id" | "content_preview",

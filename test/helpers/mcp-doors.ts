@@ -1,4 +1,6 @@
-/** Raw bytes of MCP at each door: the shim's stdio, the broker's stream, Streamable HTTP. One request at a time. */
+/**
+ * Sends raw bytes of MCP to each door: the shim's stdio, the broker's stream, Streamable HTTP. One request at a time.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -9,7 +11,7 @@ import { upgrade } from "../../src/wire/transport/http-client.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type Message = { id?: number | string; method: string; params?: Record<string, unknown> };
-/** `say` resolves with the answer's bytes: a line, or HTTP's status and body. */
+/** `say` resolves to the answer's bytes: a line, or the status and body of HTTP. */
 export type RawDoor = AsyncDisposable & {
   say: (message: Message, headers?: Record<string, string>) => Promise<string>;
 };

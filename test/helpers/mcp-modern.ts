@@ -1,4 +1,4 @@
-/** Requests of MCP 2026-07-28, as raw messages, with the headers that they need over HTTP. */
+/** Makes requests of MCP 2026-07-28 as raw messages, with the headers that they need over HTTP. */
 import { type Message, messageIn, type RawDoor } from "./mcp-doors.ts";
 
 export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
@@ -10,7 +10,7 @@ export const ENVELOPE = {
 
 type Params = Record<string, unknown>;
 
-/** `envelope`: another one than a valid one's. */
+/** Makes a request; `envelope` replaces the valid envelope. */
 export function modern(method: string, params: Params = {}, envelope: object = ENVELOPE): Message {
   return { id: 7, method, params: { ...params, _meta: envelope } };
 }

@@ -1,6 +1,6 @@
 /**
- * A palace driver in memory, for tests of what calls the port. It holds the same contract as chroma.ts
- * (test/contract/palace-driver.test.ts), so it refuses what a Chroma refuses.
+ * A palace driver in memory, for tests of code that uses the port. It passes the same contract tests as chroma.ts
+ * (test/contract/palace-driver.test.ts), so it refuses whatever a Chroma refuses.
  */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";

@@ -65,7 +65,7 @@ export class MemoryOutboxSource implements OutboxSource {
   }
 }
 
-/** A clock whose time passes only while somebody sleeps, and then at once. */
+/** A clock that does not wait: sleeping moves its time forward at once. */
 export class QuickClock implements OutboxClock {
   readonly sleeps: number[] = [];
   #nowMs = 1_000_000;
@@ -86,7 +86,7 @@ export class QuickClock implements OutboxClock {
   }
 }
 
-/** The fault of one call: nothing is done, everything is done but the answer is lost, or half is done. */
+/** The fault of one call: it does nothing, does all but loses the answer, or does half. */
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 

@@ -1,4 +1,7 @@
-/** The drawers of a palace with all that is noted on them: the real MemPalace's and ours, in one shape, to be compared. */
+/**
+ * Reads the drawers of a palace with all their metadata, of the real MemPalace or of ours, in one shape, so that they
+ * can be compared.
+ */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 import { type MempalaceVersion, python } from "./python-mempalace.ts";

@@ -196,7 +196,7 @@ export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false
   return Buffer.from(text, "latin1");
 }
 
-/** Writes a document with a password as Office does, which is no zip archive any more. */
+/** Writes a document with a password as Office does; such a file is not a zip archive. */
 export function lockedOffice(): Buffer {
   return Buffer.concat([
     Buffer.from("d0cf11e0a1b11ae1", "hex"),

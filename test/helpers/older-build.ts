@@ -1,6 +1,7 @@
 /**
- * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only: the output of that
- * commit's build, minified, with the one package that is no dependency any more. The other packages are today's.
+ * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only. It contains that
+ * commit's minified build, and the one package that has been dropped from the dependencies since. The other packages
+ * are today's.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";

@@ -1,9 +1,9 @@
 /**
- * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside it.
- * It sees every process of the machine but the programs of the engine and of ssh, in containers too, and so needs root and a
- * local engine. It reports two processes that have the ledger open at one time, or the public palace; this very process is
- * left out, so that a test may read. A file open for less than the time between two looks (0.1 s, 0.5 s on a machine with much
- * to do) may be missed.
+ * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside
+ * it. It sees every process of the machine, also in containers, except the programs of the engine and of ssh; so it
+ * needs root and a local engine. It reports two processes that have the ledger, or the public palace, open at the same
+ * time. This process does not count, so that a test may read. A file that is open for less than the time between two
+ * looks (0.1 s, or 0.5 s on a busy machine) may be missed.
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";

@@ -131,12 +131,12 @@ export type Opencode2Database = {
   addSession(session: SessionFields): void;
   /** Returns the message's id. */
   add(session: string, type: string, data: object, atMs?: number): string;
-  /** Takes back this message and those after it. */
+  /** Reverts this message and the messages after it. */
   revert(message: string): void;
   close(): void;
 };
 
-/** Opens or makes a database of opencode 2; one of 1.x is upgraded, whose tables stay. */
+/** Opens or makes a database of opencode 2. A database of 1.x is upgraded and keeps its old tables. */
 export function openOpencode2Database(file: string): Opencode2Database {
   mkdirSync(dirname(file), { recursive: true });
   const database = new Database(file);

@@ -58,7 +58,7 @@ export function everyKind(name: string, drawers: number): Call[] {
   return calls;
 }
 
-/** A memory that was scored for a question, and an entry of a Roampal's graphs. */
+/** Returns calls that score a memory for a question and add an entry of a Roampal's graphs. */
 function judged(name: string, at: number): Call[] {
   const id = `working_${createHash("sha256").update(`${name} ${at}`).digest("hex").slice(0, 8)}`;
   const memory = { id, collection: "working", text: `${name} learned ${at}`, metadata: { score: 0.7, uses: 2 } };
@@ -80,7 +80,7 @@ export function minedFile(sourceFile: string, content: string, mtime: number): C
   return { method: "source.replace", params: { wing: "docs", room: "general", sourceFile, content, mtime, sha256 } };
 }
 
-/** Columns that mean the same in every ledger. */
+/** Tables and the columns that have the same meaning in every ledger. */
 const TABLES = {
   drawer: "id, wing, room, source_file, text, date_words, metadata FROM drawer",
   closet: "id, wing, room, source_file, text, metadata FROM closet",
@@ -90,7 +90,7 @@ const TABLES = {
   standing: `id, ${STANDING_BODY} FROM standing`,
   concepts: "id || ' ' || nth || ' ' || concept AS id, at_ms FROM question_concept",
   carried: "id, value FROM carried_graph",
-  // Imports and undos are of one memory alone.
+  // Imports and undos concern one memory only.
   history: `key, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM
     (SELECT * FROM journal WHERE method NOT IN ('memory.import', 'memory.undo') UNION ALL
      SELECT seq, key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM imported_journal)`,
@@ -109,7 +109,7 @@ export function drawersIn(file: string): number {
   }
 }
 
-/** Number of rows and their digest, by table; `only` selects rows by a text that they hold. */
+/** Returns each table's number of rows and their digest. `only` selects rows by a text that they contain. */
 export function contentsOf(ledgerFile: string, only = ""): Contents {
   const ledger = new Database(ledgerFile, { readonly: true });
   try {

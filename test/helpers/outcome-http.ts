@@ -54,7 +54,7 @@ export async function told(ask: Ask, path: string, body?: unknown): Promise<Reco
 
 export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
 
-/** A palace whose broker has both doors, and a token for the one that wants it. */
+/** Makes a palace whose broker has both doors, and a token for the door that asks for one. */
 export async function withDoors(model = true, env: Record<string, string> = {}): Promise<Behind> {
   const port = await quietPort();
   const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}`, ...env } });
@@ -88,7 +88,7 @@ export async function opened(palace: TestPalace, port: number): Promise<void> {
   });
 }
 
-/** Processes with a listening socket at a port of the loopback. Linux only. */
+/** Returns the processes that listen at a port of the loopback. Linux only. */
 export function listenersAt(port: number): number[] {
   const LISTENING = "0A";
   const at = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;

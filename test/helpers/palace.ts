@@ -1,6 +1,6 @@
 /**
- * Makes a palace for one test: a temporary home, real broker processes, real shims. Everything started is stopped at the
- * end, which also checks that nothing is left. Tests use it with `await using`.
+ * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process
+ * it started and checks that none is left. Tests use it with `await using`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -50,7 +50,7 @@ export type TestPalaceOptions = {
   built?: boolean;
 };
 
-/** Uses no model unless `env` names one; nothing is downloaded. */
+/** Uses no model unless `env` names one, and never downloads one. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
@@ -104,7 +104,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-      // It may have ended before it reads that.
+      // The process may end before it reads its input.
       child.stdin?.on("error", () => {}).write(input ?? "");
       if (!isOpen) child.stdin?.end();
       const [code] = (await once(child, "close")) as [number | null];

@@ -1,8 +1,8 @@
 /**
- * A disk that loses power. Everything below one folder really happens; this keeps beside it which bytes and names were
- * synced. At each sync, and whenever `cut` is called, it makes folders as a power cut may leave them at that moment, and
- * hands each to `look`. A state has all that was synced. Of the rest it has nothing, all, one name, all names but one, or a
- * part that chance chooses. A file renamed from one folder to another is in one of the two.
+ * Simulates power cuts for a folder. The files are really written; beside that, this class tracks which bytes and names
+ * were synced. At each sync, and whenever `cut` is called, it makes folders as a power cut may leave them, and passes
+ * each to `look`. Such a state always has everything that was synced. Of the rest it has nothing, everything, one name,
+ * all names but one, or a random part. A file that was renamed from one folder to another is in exactly one of them.
  */
 import { createHash } from "node:crypto";
 import {
@@ -25,7 +25,7 @@ import { join } from "node:path";
 import { type Disk, exchangeDisk } from "../../src/base/folders.ts";
 import { seededRandom } from "./random.ts";
 
-/** States are looked at in memory: a real sync there would only cost time. */
+/** The folder for states. It is in memory, because syncing them on a real disk would only cost time. */
 const MEMORY = "/dev/shm";
 
 /** Name to inode. */
@@ -35,13 +35,13 @@ type Place = { folder: number; name: string };
 type Tree = Map<number, Buffer | Names | string>;
 
 export type PowerCutOptions = {
-  /** Looks at one state; `what` names it in a failure. */
+  /** Checks one state; `what` describes it in a failure. */
   look: (folder: string, what: string) => void;
-  /** Matches the files that SQLite itself syncs before it relies on them: they are as they are. */
+  /** Matches files that SQLite itself syncs before it relies on them; a state has them as written. */
   keptBySqlite?: RegExp;
-  /** Matches files that no power cut leaves behind. */
+  /** Matches files that never survive a power cut. */
   volatile?: RegExp;
-  /** States with a part of what was not synced, for each moment. */
+  /** Number of states with a random part of the unsynced changes, for each moment. */
   parts?: number;
   seed?: number;
 };
@@ -57,7 +57,7 @@ export class PowerCut implements Disposable {
   readonly #options: PowerCutOptions;
   readonly #random: () => number;
   readonly #synced: Tree = new Map();
-  /** One for each inode that is known: as long as it is open, no other file gets its number. */
+  /** An open descriptor for each known inode. While it is open, no other file gets the same inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
   /** The states of this moment that were looked at. */
@@ -77,7 +77,7 @@ export class PowerCut implements Disposable {
     for (const fd of this.#held.values()) closeSync(fd);
   }
 
-  /** Cuts the power now, in each of the ways. */
+  /** Simulates a power cut now, in each of the ways. */
   cut(what = "at the end"): void {
     this.#isLooking = true;
     this.#looked.clear();
@@ -102,7 +102,7 @@ export class PowerCut implements Disposable {
     }
   }
 
-  /** The files and folders that came, moved or went since their folders were synced. */
+  /** Returns the inodes that were added, moved or removed since their folders were synced. */
   #unsynced(now: Tree): number[] {
     const [was, is] = [placesIn(this.#synced), placesIn(now)];
     const text = (places: Map<number, Place[]>, inode: number): string => JSON.stringify(places.get(inode) ?? []);
@@ -150,7 +150,7 @@ export class PowerCut implements Disposable {
   #state(now: Tree, what: string, chance: { moves: (inode: number) => boolean; bytes: () => number }): void {
     const { look, keptBySqlite } = this.#options;
     const names = this.#names(now, chance.moves);
-    /** Paths, the folders' before their files'; the content of a folder is undefined. */
+    /** Paths, with each folder before its files. A folder has the content undefined. */
     const files = new Map<string, Buffer | string | undefined>();
     const gather = (inode: number, path: string): void => {
       const at = now.get(inode) ?? this.#synced.get(inode) ?? Buffer.alloc(0);
@@ -182,7 +182,7 @@ export class PowerCut implements Disposable {
     }
   }
 
-  /** The names of each folder: the synced ones, and of what came, moved or went since, what chance takes. */
+  /** Returns each folder's names: the synced ones, and those unsynced changes that `takes` accepts. */
   #names(now: Tree, takes: (inode: number) => boolean): Map<number, Names> {
     const names = new Map<number, Names>();
     for (const tree of [now, this.#synced])
@@ -197,7 +197,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // The folder was made before, and the file that had this name was moved away before.
+        // The folder must exist first, and the file that had this name must have been moved away.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);
@@ -209,7 +209,7 @@ export class PowerCut implements Disposable {
     for (const [inode, from] of was)
       for (const place of from)
         if (!is.has(inode) && !namesIn(now, place.folder).has(place.name) && takes(inode)) drop(inode, place);
-    // A rename is done in both folders or in none.
+    // A rename happens in both folders or in neither.
     const there = reachable(names, lstatSync(this.#root).ino);
     for (const [inode, to] of is)
       if (to.some(({ folder, name }) => there.has(folder) && names.get(folder)?.get(name) === inode))
@@ -218,7 +218,7 @@ export class PowerCut implements Disposable {
     return names;
   }
 
-  /** SQLite syncs the folder of its log itself, when it begins the log. */
+  /** Returns true for files that SQLite syncs. SQLite syncs the folder of its log itself when it starts the log. */
   #isKept(name: string): boolean {
     const kept = this.#options.keptBySqlite;
     return kept !== undefined && (kept.test(name) || kept.test(name.replace(/-wal$/, "")));
@@ -244,7 +244,10 @@ function reachable(names: ReadonlyMap<number, Names>, root: number): Set<number>
   return found;
 }
 
-/** `share`: 0 is as synced, 1 as written; between the two the first bytes are as written. */
+/**
+ * Mixes two states of a file. With `share` 0 it is as synced, with 1 as written; in between its first bytes are as
+ * written.
+ */
 function mixed(synced: Buffer, current: Buffer, share: number): Buffer {
   if (share === 0) return synced;
   if (share === 1) return current;

@@ -1,6 +1,6 @@
 /**
- * What is in a palace, as the real Chroma of a MemPalace says it, and palaces of many rows made through it: its own Python, no
- * server. Beside python-mempalace.ts, which speaks through the tools.
+ * Reads a palace through the real Chroma of a MemPalace version, and makes palaces of many rows through it. Uses that
+ * version's Python without a server. python-mempalace.ts, in contrast, goes through the tools.
  */
 import { hash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -9,15 +9,15 @@ import { dirname, join } from "node:path";
 import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
 /**
- * The least share of rows that must be found by their own vectors. Chroma's index approximates: of the very same 1,000 rows,
- * filed by MemPalace 3.3.6 itself into the same palace, it finds 990 so, and of ours between 984 and 998, another number each
- * time it is built. Rows that are not in the index at all would show.
+ * The least share of rows that must be found by their own vectors. Chroma's index is approximate: of 1,000 rows that
+ * MemPalace 3.3.6 itself filed into a palace, it finds 990. Of ours it finds between 984 and 998, differently each time
+ * the index is built. Rows that are missing from the index would lower the share much more.
  */
 export const FOUND_BY_OWN_VECTOR_MIN = 0.95;
 
 export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };
 
-/** The vectors as what they are, 32-bit floats: as decimal numbers they would take ten times as long. */
+/** Prints the vectors as 32-bit floats, because decimal numbers would take ten times as long. */
 const DUMP = `
 import base64, chromadb, json, numpy, sys
 collection = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)
@@ -25,7 +25,7 @@ got = collection.get(include=["documents", "metadatas", "embeddings"])
 json.dump({i: {"text": d, "metadata": m, "vector": base64.b64encode(numpy.asarray(v, "<f4")).decode()}
   for i, d, m, v in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"])}, sys.stdout)`;
 
-/** Through Chroma's own library; opening may write (it replays what stands in the queue). */
+/** Reads a palace through Chroma's own library. Opening it may write, because Chroma applies the rows of its queue. */
 export async function dumpChroma(
   version: MempalaceVersion,
   home: string,
@@ -42,7 +42,10 @@ export async function dumpChroma(
   );
 }
 
-/** Rows with embeddings of the model in HOME, a flushed index, updates and deletions in the queue's tail. */
+/**
+ * Makes rows with embeddings of the model in HOME and a flushed index, and leaves updates and deletions at the end of
+ * the queue.
+ */
 const FILL = `
 import chromadb, random, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -68,7 +71,7 @@ export async function fillChroma(
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
 }
 
-/** The same palace, made once a version and machine (cachedPalace). */
+/** Copies such a palace, which is made only once for each version on a machine (`cachedPalace`). */
 export async function cachedChroma(
   version: MempalaceVersion,
   palace: string,
@@ -79,8 +82,8 @@ export async function cachedChroma(
 }
 
 /**
- * A palace that is made once a machine, kept beside the virtual environments and copied to `palace`. `name` is all that it is
- * made with and of, but for the model: another name or model makes another palace.
+ * Copies a palace to `palace`. It is made once on a machine and kept beside the virtual environments. `name` describes
+ * everything it is made from except the model: another name or model makes another palace.
  */
 export async function cachedPalace(
   name: string,
@@ -99,7 +102,7 @@ export async function cachedPalace(
       try {
         renameSync(`${kept}.${process.pid}`, kept);
       } catch (error) {
-        // Another test may have been quicker: it is the same palace.
+        // Another test may have made the same palace first.
         if (!existsSync(kept)) throw error;
         rmSync(`${kept}.${process.pid}`, { recursive: true });
       }

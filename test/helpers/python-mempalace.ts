@@ -1,7 +1,7 @@
 /**
- * The real MemPalace, from the package index: one virtual environment a version, kept in the CI cache and shared by every
- * test and checkout of the machine. Installed at the first use, by whoever comes first. It needs no model of ours: the tiny
- * one is laid where its Chroma looks, so nothing is downloaded later (upstream-latest.md 1).
+ * Runs the real MemPalace from the package index. Each version has one virtual environment in the CI cache, which all
+ * tests and checkouts of the machine share; the first user installs it. It uses the tiny model, placed where its Chroma
+ * looks for one, so no model is downloaded later (upstream-latest.md 1).
  */
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,12 +26,12 @@ const SERVER_MAX_S = 3_600;
 const READY_TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
-/** What is made once a machine: virtual environments, palaces. */
+/** The folder for everything that is made once on a machine: virtual environments, palaces. */
 export const CI_CACHE =
   process.env["DEVBOX_CI_HOME"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? homedir(), ".cache"), "devbox-ci");
 
-/** An executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
+/** Returns the path of an executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
 export function mempalaceBin(version: MempalaceVersion, name: string): string {
   return join(CI_CACHE, `mempalace-${version}`, "bin", name);
 }
@@ -45,8 +45,9 @@ export function chromaOf(version: MempalaceVersion): string | undefined {
 }
 
 /**
- * Versions need the same 84 packages, of which pip takes half a minute to lay down; it finds those of an installed one in their
- * place, and brings what differs. Python compiles what it imports. pip lays the package itself last, after all it needs.
+ * Installs one version. Versions need the same 84 packages, which pip takes half a minute to write. So the packages of
+ * an installed version are linked first, and pip adds what differs. pip installs the package itself last, so its
+ * command exists only after a complete installation.
  */
 const INSTALL = `
   [ ! -x "$1/bin/mempalace-mcp" ] || exit 0
@@ -64,12 +65,16 @@ const INSTALL = `
   done
   "$1/bin/pip" install --quiet --disable-pip-version-check --no-compile "mempalace==$2"`;
 
-/** Installs it if need be. Why it cannot be used here; undefined if it can. Errors: the same reason, where CI=true. */
+/**
+ * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. Throws that reason
+ * instead if CI=true.
+ */
 export async function mempalaceMissing(version: MempalaceVersion): Promise<string | undefined> {
   const folder = join(CI_CACHE, `mempalace-${version}`);
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    // One at a time: a test that comes second finds the first one's, and another version takes over what both need.
+    // One installation at a time: a second test uses the first one's result, and another version links the packages
+    // that both need.
     const args = [join(CI_CACHE, "mempalace.lock"), "sh", "-euc", INSTALL, "sh", folder, version];
     await run("flock", args, { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
@@ -82,7 +87,7 @@ export async function mempalaceMissing(version: MempalaceVersion): Promise<strin
   }
 }
 
-/** A HOME for it. Nothing of the test's own environment leaks in. */
+/** Returns an environment with a HOME of its own; variables of the test's own environment are not passed on. */
 export function mempalaceEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
   const model = join(home, ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx");
   if (!existsSync(model)) {
@@ -103,7 +108,10 @@ export function mempalaceEnv(home: string, more: Record<string, string> = {}): R
 
 export type Mempalace = AsyncDisposable & {
   pid: number;
-  /** The tool's text, parsed where it is JSON; an error of the server is thrown with its `code` and `data`. */
+  /**
+   * Calls a tool and returns its text, parsed if it is JSON. An error of the server is thrown with its `code` and
+   * `data`.
+   */
   call(tool: string, args?: Record<string, unknown>): Promise<Record<string, unknown>>;
 };
 
@@ -111,13 +119,16 @@ export type MempalaceOptions = {
   home: string;
   palace?: string;
   env?: Record<string, string>;
-  /** Words before the command, to start it in another namespace, say. */
+  /** Words to put before the command, for example to start it in another namespace. */
   wrapper?: readonly string[];
-  /** For an answer, or for the whole of a command, which is then killed: two Chromas on one palace may wait for each other for ever. */
+  /**
+   * Limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait
+   * for each other for ever.
+   */
   timeoutMs?: number;
 };
 
-/** Its MCP server over stdio, driven by the official client. */
+/** Starts its MCP server over stdio, with the official client. */
 export async function openMempalace(version: MempalaceVersion, options: MempalaceOptions): Promise<Mempalace> {
   const { home, palace, env, wrapper = [], timeoutMs = CALL_TIMEOUT_MS } = options;
   const argv = [mempalaceBin(version, "mempalace-mcp"), ...(palace === undefined ? [] : ["--palace", palace])];
@@ -155,7 +166,10 @@ function forkedServer(version: MempalaceVersion, argv: readonly string[], env: R
   return { transport, pid: async () => (await asked?.pid) ?? 0 };
 }
 
-/** Its command line, run to the end: by a process of its own, where a wrapper is named, else by one that is forked for it. */
+/**
+ * Runs its command line to the end. With a wrapper it starts a new process; otherwise it forks one from a resident
+ * Python.
+ */
 export async function runMempalace(
   version: MempalaceVersion,
   args: readonly string[],
@@ -189,8 +203,8 @@ async function runWrapped(
 }
 
 /**
- * What the code prints, run by that version's Python with `args` behind its name. Errors: what it says on stderr, if it ends
- * with an error or is killed.
+ * Runs the code in that version's Python with `args` and returns its stdout. Throws its stderr if it ends with an error
+ * or is killed.
  */
 export async function python(
   version: MempalaceVersion,
@@ -206,7 +220,10 @@ export async function python(
   return stdout;
 }
 
-/** A process that holds the palace by upstream's own function, as a long mine does; disposing ends it. */
+/**
+ * Starts a process that holds the palace's lock by upstream's own function, as a long mine does. Disposing of it ends
+ * the process.
+ */
 export async function holdMempalaceLock(
   version: MempalaceVersion,
   home: string,
@@ -235,11 +252,14 @@ with mine_palace_lock(sys.argv[1]):
 
 export type PythonChroma = AsyncDisposable & {
   readonly url: string;
-  /** SIGKILL, then the same again at the same address. */
+  /** Sends SIGKILL and starts the server again at the same address. */
   restart(): Promise<void>;
 };
 
-/** A Chroma server over a palace folder on this machine's own disk: the one that MemPalace brings, the same engine. */
+/**
+ * Starts a Chroma server over a palace folder on this machine's disk. It is the server that MemPalace brings, with the
+ * same engine.
+ */
 export async function startPythonChroma(
   version: MempalaceVersion,
   home: string,

@@ -1,8 +1,8 @@
 /**
- * A Python that has imported Chroma and forks a process for each question and each command of MemPalace: the import costs
- * seconds, a fork milliseconds, and a forked process knows nothing of what another one has opened, so that each one reads from
- * disk anew, as a Python started for it. It ends like one, too: by leaving the interpreter. python-resident.py is its other
- * half. Imported by python-mempalace.ts and python-chroma.ts.
+ * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The
+ * import costs seconds, a fork milliseconds. A forked process has no open palace, so it reads everything from disk like
+ * a newly started Python, and it ends by leaving the interpreter like one. The other half is python-resident.py.
+ * Imported by python-mempalace.ts and python-chroma.ts.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -11,13 +11,13 @@ import { join } from "node:path";
 export type Question = {
   env: Record<string, string>;
   argv: readonly string[];
-  /** It is killed after that. */
+  /** Time limit in seconds, after which the process is killed. */
   seconds: number;
-  /** Listened at by whoever asks; it is the process's standard input and output. */
+  /** Path of a socket at which the caller listens; the process uses it as standard input and output. */
   socket?: string;
 } & ({ code: string } | { module: string });
 export type Ended = { status: number; stdout: string; stderr: string };
-/** Of a process that runs. */
+/** A process that was started: its pid, and its end. */
 export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
 type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });
@@ -30,12 +30,12 @@ class Resident {
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #received: Buffer[] = [];
-  /** Bytes that the message at hand still lacks; unknown before its first line. */
+  /** Number of bytes that the current message still lacks. It is unknown before the message's first line. */
   #lacking = 0;
 
   constructor(python: string) {
     this.#child = spawn(python, [PROGRAM], {
-      // It has no threads of its own, which no fork would take along.
+      // One BLAS thread, so that it has no threads of its own: a fork would not copy them.
       env: { PATH: process.env["PATH"], LANG: "C.UTF-8", OPENBLAS_NUM_THREADS: "1" },
       stdio: ["pipe", "pipe", "inherit"],
     }) as ChildProcessByStdio<Socket, Socket, null>;
@@ -44,7 +44,7 @@ class Resident {
     this.#child
       .on("error", (error) => this.#fail(python, error))
       .on("exit", (...how) => this.#fail(python, new Error(`it ended: ${how.join()}`)));
-    // It ends with its input, that is with the process of the tests, and does not keep that one.
+    // It ends when its input ends, that is, with the tests' process, and does not keep that process alive.
     this.#child.unref();
     this.#child.stdin.unref();
     this.#child.stdout.unref();
@@ -52,7 +52,7 @@ class Resident {
 
   ask(question: Question): Asked {
     const waiting: Waiting = { pid: Promise.withResolvers(), ended: Promise.withResolvers() };
-    // Whoever asks for the end alone is told of a failure there.
+    // A caller that only waits for `ended` gets the failure there.
     waiting.pid.promise.catch(() => {});
     this.#waiting.set(++this.#asked, waiting);
     this.#child.stdout.ref();
@@ -63,7 +63,7 @@ class Resident {
   #take(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#lacking -= chunk.length;
-    // A large answer is put together once.
+    // The parts of a large answer are joined only once.
     while (this.#lacking <= 0) {
       const received = Buffer.concat(this.#received);
       this.#received = [received];
@@ -98,7 +98,7 @@ class Resident {
 
 const residents = new Map<string, Resident>();
 
-/** Forked from a Python of that file, which is started by the first question. */
+/** Asks a process forked from the Python at that path. The first question starts that Python. */
 export function askPython(python: string, question: Question): Asked {
   const resident = residents.get(python) ?? new Resident(python);
   residents.set(python, resident);

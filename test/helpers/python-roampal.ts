@@ -1,6 +1,6 @@
 /**
- * The real Roampal, from the package index, kept in the CI cache. Its rules need none of its models: the package, and what its two servers
- * are made of, are laid beside the Python that the real MemPalace has, which brings Chroma.
+ * Runs the real Roampal from the package index, kept in the CI cache. Its rules need none of its models. The package,
+ * and the packages of its two servers, are installed beside the real MemPalace's Python, which has Chroma.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts";
 
-/** The specification's, and the newest. */
+/** The version that the specification describes, and the newest. */
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
@@ -24,10 +24,16 @@ const PYTHON = "3.11.0";
 const run = promisify(execFile);
 
 const folderOf = (version: RoampalVersion): string => join(CI_CACHE, `roampal-${version}`);
-/** Both versions', beside them: checkouts of before, which know of no servers, share the cache. */
+/**
+ * Folder of the servers' packages, for both versions. It has a name of its own, because older checkouts share the cache
+ * and do not know it.
+ */
 const SERVERS_FOLDER = join(CI_CACHE, "roampal-servers-1");
 
-/** Installs it if need be. Why it cannot be used here; undefined if it can. Errors: the same reason, where CI=true. */
+/**
+ * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. Throws that reason
+ * instead if CI=true.
+ */
 export async function roampalMissing(version: RoampalVersion): Promise<string | undefined> {
   const missing = await mempalaceMissing(PYTHON);
   if (missing !== undefined) return missing;
@@ -53,13 +59,13 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
 
-/** The file of its plugin for opencode. */
+/** Returns the path of its plugin for opencode. */
 export const roampalPlugin = (version: RoampalVersion): string =>
   join(folderOf(version), "roampal/plugins/opencode/roampal.ts");
 
 export type ClientRun = { home: string; port: number; stdin?: string; env?: Record<string, string> };
 
-/** How to start one of its own clients, `python -m MODULE`, for the server at a port. */
+/** Returns how to start one of its own clients, `python -m MODULE`, for the server at a port. */
 export function roampalClient(
   version: RoampalVersion,
   module: string,
@@ -75,7 +81,7 @@ export function roampalClient(
       PYTHONPATH: `${client}:${folderOf(version)}:${SERVERS_FOLDER}`,
       PYTHONDONTWRITEBYTECODE: "1",
       ROAMPAL_TEST_PORT: `${port}`,
-      // Asks the package index for a newer version otherwise.
+      // Without this, it asks the package index for a newer version.
       HTTPS_PROXY: "http://127.0.0.1:9",
       ...env,
     },
@@ -98,9 +104,9 @@ export async function runRoampal(version: RoampalVersion, module: string, run: C
   return { code, stdout, stderr };
 }
 
-/** Runs a script of ours that imports it: JSON in, JSON out. Errors: whatever the script says on stderr. */
+/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws whatever the script writes to stderr. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
-  // A set has the same order in every run.
+  // Makes sets have the same order in every run.
   const python = {
     PYTHONPATH: `${folderOf(version)}:${SERVERS_FOLDER}`,
     PYTHONDONTWRITEBYTECODE: "1",

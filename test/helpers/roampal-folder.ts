@@ -1,4 +1,7 @@
-/** A small data folder of a Roampal, written without one: what tests file into it is in its Chroma as Roampal would have it. */
+/**
+ * Makes a small data folder of a Roampal without running one: memories that a test files are in its Chroma as Roampal
+ * would write them.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +12,7 @@ export type Filed = { id: string; text: string; metadata?: Metadata };
 
 export type RoampalData = Disposable & {
   dir: string;
-  /** `collection`: by its name in Chroma. The text stands in the metadata as well, as Roampal has it. */
+  /** `collection` is the name in Chroma. The text is in the metadata as well, as in Roampal. */
   file(collection: string, memories: readonly Filed[]): void;
   remove(collection: string, ids: readonly string[]): void;
 };

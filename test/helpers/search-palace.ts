@@ -28,7 +28,7 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** Without `reranker` or `embedder` the palace has none. `clock` bounds the wait for vectors. */
+/** Without `reranker` or `embedder` the palace has none. `clock` limits the wait for vectors. */
 export async function createSearchPalace(
   reranker?: Reranker,
   embedder?: Embedder,

@@ -1,4 +1,7 @@
-/** Lines of MCP over a socket that the server dials, as its standard input and output. For python-mempalace.ts. */
+/**
+ * Exchanges lines of MCP over a socket that the server connects to and uses as its standard input and output. For
+ * python-mempalace.ts.
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -22,7 +25,7 @@ export class SocketTransport implements Transport {
   readonly #launch: (path: string) => Asked;
   #asked: Asked | undefined;
 
-  /** `launch` begins a server that dials the path. */
+  /** `launch` starts a server that connects to the path. */
   constructor(launch: (path: string) => Asked) {
     this.path = join(this.#folder, "socket");
     this.#server = createServer();
@@ -65,7 +68,7 @@ export class SocketTransport implements Transport {
     await promise;
   }
 
-  /** Its input ends, and so does the server; one that does not is killed. */
+  /** Ends the server's input, which ends the server. A server that does not end is killed. */
   async close(): Promise<void> {
     this.#socket?.end();
     const late = setTimeout(() => {

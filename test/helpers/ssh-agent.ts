@@ -5,7 +5,7 @@ import { execa } from "execa";
 
 export type SshAgent = { publicKey: string; end: () => unknown };
 
-/** Returns the socket of the agent that is started in `folder`. */
+/** Returns the path of the socket of the agent that is started in `folder`. */
 export function sshAgentSocket(folder: string): string {
   return join(folder, "agent", "agent.sock");
 }
@@ -20,7 +20,7 @@ export async function startSshAgent(folder: string, uid: number): Promise<SshAge
   if (isRoot) await execa("chown", ["-R", `${uid}:${uid}`, home]);
   await execa("chmod", ["a+x", folder]);
   const as = { ...(isRoot && { uid, gid: uid }), env: { SSH_AUTH_SOCK: sshAgentSocket(folder), HOME: home } };
-  // It goes into the background when its socket is there.
+  // The command returns as soon as the socket exists.
   const { stdout } = await execa("ssh-agent", ["-a", sshAgentSocket(folder)], as);
   await execa("ssh-add", ["-q", key], as);
   const pid = Number(/SSH_AGENT_PID=(\d+)/.exec(stdout)?.[1]);

@@ -1,6 +1,6 @@
 /**
- * The storm of the kill tests: shims write, move and delete while brokers die under them; then it checks that every
- * acknowledged write is there once and nothing is half there.
+ * Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. Then it checks that
+ * every acknowledged write is there once and that no write is half there.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -102,7 +102,7 @@ export async function fileDrawer(
   return find() ?? "";
 }
 
-/** Sends SIGKILL; it is no failure if the broker has just ended by itself. */
+/** Sends SIGKILL, and ignores that the broker may just have ended by itself. */
 function killHard(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

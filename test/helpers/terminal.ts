@@ -12,15 +12,15 @@ export const hasTerminal = ((): boolean => {
 })();
 
 export type TypeOptions = {
-  /** `palace` by default. */
+  /** The executable to run; the default is `palace`. */
   executable?: "palace" | "mempalace";
   env?: Env;
-  /** The answer to a question of the command. */
+  /** Keys to type when the command asks a question. */
   keys?: string;
   columns?: number;
 };
 
-/** Runs one command to its end. `screen`: everything that it wrote to the terminal. */
+/** Runs one command to its end. `screen` is everything that it wrote to the terminal. */
 export function typeIn(
   palace: TestPalace,
   command: string,

@@ -5,7 +5,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `shown`: lines that the page shows under the command. `…` means any text, a line of `…` any lines. Undefined: the page shows no lines. */
+/**
+ * `shown` holds the lines that the page shows under the command. `…` means any text, and a line of only `…` for
+ * any lines. Undefined if the page shows no lines.
+ */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
 export type Said = Readonly<{ command: string; code: number; screen: string; shown: RegExp | undefined }>;
 
@@ -37,8 +40,9 @@ function shownCommands(text: string): Typed[] {
 }
 
 /**
- * Runs the commands in one bash on a terminal of 100 columns, where aliases hold and a failure ends nothing. `run` runs a command to
- * its end; `folder` is a place for the script. `screen` is what stays on the terminal: progress that was written over is gone.
+ * Runs the commands in one bash on a terminal of 100 columns. Aliases work, and a failing command does not end the
+ * shell. `run` runs a command to its end; `folder` is a place for the script. `screen` is what remains on the terminal,
+ * without progress that was overwritten.
  */
 export async function typePage(
   typed: readonly Typed[],
@@ -49,7 +53,7 @@ export async function typePage(
   writeFileSync(file, ["stty cols 100 rows 40", "shopt -s expand_aliases", ...lines, ""].join("\n"));
   const { stdout } = await run(["script", "--quiet", "--echo", "never", "--command", `bash '${file}'`, "/dev/null"]);
   const parts = stdout.split(MARK);
-  // Before each command, what it said, its exit code.
+  // Each command makes three parts: before it, its output, its exit code.
   return typed.map(({ command, shown }, at) => {
     const [said, code] = parts.slice(3 * at + 1);
     if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}`);
@@ -66,7 +70,7 @@ function screenOf(written: string): string {
     .trimEnd();
 }
 
-/** Returns a pattern for everything that a command says. */
+/** Returns a pattern for a command's whole output. */
 export function patternOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) =>
     line.trim() === "…" ? String.raw`(?:.*\n)*?` : String.raw`${line.trimEnd().split("…").map(escaped).join(".*")}\n`,
