@@ -1,4 +1,6 @@
-/** How long a search takes while thousands of drawers are being embedded, against the same search when nothing is. */
+/**
+ * Compares the time of a search while thousands of drawers are being embedded with the same search on an idle broker.
+ */
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
 import { fileDocuments } from "./ingest.ts";
@@ -7,7 +9,7 @@ import { allQuiet } from "./settled.ts";
 
 const DOCUMENTS = 20;
 const CHUNKS = 10;
-/** Enough that the last search still runs beside it. */
+/** Enough documents that they are still being embedded during the last search. */
 const WAITING_DOCUMENTS = 400;
 const SEARCHES = 40;
 const QUERY_WORDS = 6;
@@ -19,7 +21,7 @@ export async function bench(): Promise<Row[]> {
   await palace.startBroker({ MEMPALACE_MODEL_DIR: realModelDir });
   const client = await palace.client();
   const corpus = new Corpus(7);
-  // Each question is another: none is answered from memory.
+  // Each question is different, so that no answer comes from a cache.
   const search = async (): Promise<number> => {
     const query = corpus.query(QUERY_WORDS);
     const startedAt = performance.now();

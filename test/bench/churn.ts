@@ -1,4 +1,7 @@
-/** A thousand shims that connect, call and are killed: the broker's memory, its descriptors and the processes stay flat. */
+/**
+ * Connects, calls and kills a thousand shims: the broker's memory, its open files and the number of processes must stay
+ * flat.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -37,7 +40,7 @@ export async function bench(): Promise<Row[]> {
       processes: processesWith(palace.home).length,
     };
   };
-  // The first hundred fill caches and let the heap find its size.
+  // The first cycles fill caches and let the heap find its size.
   await cycles(Math.min(200, CYCLES));
   const before = state();
   await cycles(CYCLES);

@@ -1,4 +1,4 @@
-/** English-like text with Zipf's word frequencies, seeded: what the scale benchmarks file. */
+/** Makes seeded English-like text with Zipf's word frequencies, which the scale benchmarks file. */
 import { seededRandom } from "../helpers/random.ts";
 
 const SYLLABLES =
@@ -24,7 +24,7 @@ export class Corpus {
     return this.#words[Math.min(WORDS - 1, Math.floor(WORDS ** this.#random()))] ?? "";
   }
 
-  /** About `characters` characters of words in sentences. */
+  /** Returns about `characters` characters of words in sentences. */
   text(characters: number): string {
     const parts: string[] = [];
     for (let length = 0; length < characters;) {

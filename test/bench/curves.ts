@@ -1,8 +1,9 @@
 /**
- * `npm run bench:curves [--sizes 1000,10000,50000,200000]`: what each kind of call costs as a palace grows. The first size is a
- * palace of its own whose broker stays; each larger one is measured against it in turns, so that the growth is of one
- * moment of one machine. Prints the table and the growth exponents (1 = linear); the exit code says whether anything grows
- * faster than the palace, and whether status and list stay flat. Runs the built package (dist).
+ * `npm run bench:curves [--sizes 1000,10000,50000,200000]` measures how the time of each kind of call grows with a
+ * palace. The first size has a palace of its own whose broker keeps running. Each larger one is measured in turns with
+ * it, so that a slow moment of the machine slows both. Prints the table and the growth exponents (1 = linear). The exit
+ * code says whether anything grows faster than the palace, and whether status and list stay flat. Runs the built
+ * package (dist).
  */
 import { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -18,15 +19,15 @@ import { lowerQuartile, requireBuild, time } from "./measure.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000,200000";
-/** Turns of one call, fewer where it is slow. */
+/** Turns of one call; a slow call gets fewer. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
 const STARTS = 5;
-/** Growth that measuring alone makes: of a whole size step, and of what is to stay flat. */
+/** Growth that measurement errors alone can cause: over a whole size step, and of calls that must stay flat. */
 const LINEAR_MAX = 1.15;
 const FLAT_MAX = 1.5;
-/** Documents of a window of time: about so many are asked for at any size. */
+/** Documents of a time window: every size has about this many. */
 const WINDOW_DOCUMENTS = 12;
 
 type Cost = { value: number; unit: "ms" | "MiB" };
@@ -41,7 +42,7 @@ function moment(document: number): string {
   return new Date(FIRST_AT_MS + document * STEP_MS).toISOString().slice(0, 19);
 }
 
-/** Room, wing and window are asked for where there is one at every size. */
+/** Calls to measure. They use a room, a wing and a window that exist at every size. */
 const PROBES: readonly Probe[] = [
   {
     name: "add",
@@ -67,7 +68,7 @@ const PROBES: readonly Probe[] = [
     name: "search of half of the time",
     call: (side) => tool(side, "search", { query: side.corpus.query(5), since: moment(side.documents / 2) }),
   },
-  // The room that the first probe files into: a few drawers of a large palace.
+  // The room that the first probe files into has only a few drawers, also in a large palace.
   {
     name: "search in a tiny room",
     call: (side) => tool(side, "search", { query: side.corpus.query(5), room: "added" }),
@@ -153,7 +154,7 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
     const small: Side = {
       ...{ palace: reference, client: await reference.client(), documents: smallDocuments, corpus: smallCorpus },
     };
-    // Not what a search costs beside the filling of the public palace.
+    // Waits, so that a search is not measured while the public palace is filled.
     await Promise.all([allQuiet(large.client), allQuiet(small.client)]);
     for (const { name, flat, call } of PROBES) {
       const { one, other } = await inTurns(
@@ -172,7 +173,7 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
   return print([...curves.values()]);
 }
 
-/** Both sides alternately; a slow call has fewer turns. */
+/** Runs both sides alternately; a slow call gets fewer turns. */
 async function inTurns(
   rounds: number,
   one: (round: number) => Promise<number>,
@@ -187,7 +188,7 @@ async function inTurns(
     ones.push(await one(round));
     others.push(await other(round));
   }
-  // What else the machine does lengthens some turns and shortens none.
+  // Other work on the machine makes some turns longer and none shorter.
   return { one: lowerQuartile(ones), other: lowerQuartile(others) };
 }
 
@@ -196,7 +197,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return took ?? Number.NaN;
 }
 
-/** From spawning the broker until a hybrid search works. */
+/** Measures the time from spawning the broker until a hybrid search works. */
 async function coldStart(palace: TestPalace, env: Record<string, string>): Promise<number> {
   const startedAt = performance.now();
   const broker = await palace.startBroker(env);
@@ -236,7 +237,7 @@ function ledgerSize({ config }: TestPalace): Cost {
   return { value: bytes.reduce((sum, size) => sum + size, 0) / 2 ** 20, unit: "MiB" };
 }
 
-/** True: nothing grows faster than the palace, and what is to stay flat does. */
+/** Prints the curves. Returns true if nothing grows faster than the palace and the calls that must stay flat do. */
 function print(curves: readonly Curve[]): boolean {
   const shown = ({ value, unit }: Cost): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
   const header = curves[0]?.points.map(({ size }) => `${size}`.padStart(11)).join("") ?? "";

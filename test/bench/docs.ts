@@ -1,6 +1,7 @@
 /**
- * An unchanged re-run of mempalace-docs against the first run of 500 files, which ends when every drawer is filed and has its
- * vector; it must write nothing. The feeder's own part of the first run, without the vectors, is reported beside it.
+ * Compares an unchanged re-run of mempalace-docs with the first run of 500 files, which ends when every drawer is filed
+ * and has its vector. The re-run must write nothing. The feeder's own part of the first run, without the vectors, is
+ * reported as well.
  */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +45,7 @@ export async function bench(): Promise<Row[]> {
   while ((await search()).pending > 0) await delay(20);
   const firstMs = performance.now() - startedAt;
   client.close();
-  // The broker goes on for a moment: the public palace gets what has its vector.
+  // The broker still works for a moment: it sends drawers that have their vector to the public palace.
   await inStep(palace);
   const before = newestChange(palace.home);
   const again = await run();
@@ -64,7 +65,9 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** Newest modification below a folder, logs and the write-ahead log's reader marks apart. */
+/**
+ * Returns the newest modification time below a folder, except for logs and the marks of the write-ahead log's readers.
+ */
 function newestChange(folder: string): number {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !/\.log$|-shm$/.test(name));
   return Math.max(...names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0));

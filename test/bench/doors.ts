@@ -1,6 +1,7 @@
 /**
- * What the ways in cost: a round trip through the SSH gate and over TCP, each against an echo over the same kind of kept
- * connection; twelve agents at once against one alone; twenty that start with no broker; what a read without a broker takes.
+ * Measures the ways to reach a broker. A round trip through the SSH gate and over TCP is compared with an echo over the
+ * same kind of connection. It also measures twelve agents at once against one, twenty that start without a broker, and
+ * how long a read without a broker takes.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -25,7 +26,7 @@ export async function bench(): Promise<Row[]> {
   return sshdMissing === undefined ? [...(await gate()), ...rows] : rows;
 }
 
-/** Sends the line and waits for one that comes back. */
+/** Returns a function that sends the line and waits for a line in return. */
 function trip(stream: Duplex): () => Promise<void> {
   let seen: (() => void) | undefined;
   stream.on("data", (bytes: Buffer) => bytes.includes(10) && seen?.());
@@ -130,7 +131,7 @@ async function twenty(): Promise<Row[]> {
   ];
 }
 
-/** The first read of an agent while nobody can be reached, and one whose broker was there before. */
+/** Measures an agent's first read while no broker can be reached, and a read whose broker was there before. */
 async function outage(): Promise<Row[]> {
   await using palace: TestPalace = createTestPalace({ built: true });
   const env = { MEMPALACE_BROKER: `unix:${palace.home}/nobody.sock` };

@@ -1,6 +1,7 @@
 /**
- * Sentences of English words, seeded: what is mined and embedded in the comparison with the Python package. Ordinary words make
- * as many tokens a character as notes do; made-up ones would make twice as many, and hide what padding costs. Nobody's text.
+ * Makes seeded sentences of English words, which are mined and embedded in the comparison with the Python package.
+ * Ordinary words have as many tokens per character as notes do. Made-up words would have twice as many and hide the
+ * cost of padding. Nobody wrote the text.
  */
 import { seededRandom } from "../helpers/random.ts";
 
@@ -36,7 +37,7 @@ export class English {
     return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}.`;
   }
 
-  /** Paragraphs of a few sentences, about so many characters. */
+  /** Returns paragraphs of a few sentences, about `characters` characters in all. */
   text(characters: number): string {
     const paragraphs: string[] = [];
     for (let length = 0; length < characters;) {
@@ -62,7 +63,7 @@ export class English {
     return this.#random() < 0.6 ? `the ${this.#one(ADJECTIVES)} ${this.#one(NOUNS)}` : `a ${this.#one(NOUNS)}`;
   }
 
-  /** The first words of a list come more often, as words do. */
+  /** Picks a word; the first words of a list come more often, as in real text. */
   #one(words: readonly string[]): string {
     return words[Math.floor(this.#random() ** 1.5 * words.length)] ?? "";
   }

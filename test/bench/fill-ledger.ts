@@ -1,6 +1,6 @@
 /**
- * Fills a ledger of a stopped broker as the product would, by its own writer, with vectors given instead of embedded: what the
- * benchmarks of size stand on, where embedding 200,000 texts would take hours. Several projects grow at the same time.
+ * Fills the ledger of a stopped broker through the product's own writer, with given vectors: embedding 200,000 texts
+ * would take hours. For the benchmarks of size. Several projects grow at the same time.
  */
 import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
@@ -14,11 +14,11 @@ import { seededRandom } from "../helpers/random.ts";
 export const WINGS = 8;
 export const ROOMS = 10;
 export const CHUNKS = 40;
-/** The first document's moment; each is filed a minute after the one before. */
+/** The time of the first document; each following one is filed a minute later. */
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
-/** The journal of a ledger that was just filled is young. */
+/** The journal of a new ledger is young, so nothing of it is pruned. */
 const NOTHING_PRUNED = {
   journalRetentionMs: Number.MAX_SAFE_INTEGER,
   undoMs: Number.MAX_SAFE_INTEGER,
@@ -29,17 +29,20 @@ const VECTORS_PER_GROUP = 2_000;
 
 export type Filling = {
   ledgerFile: string;
-  /** Identity of the model that the vectors pass for. */
+  /** Identity of the model that the vectors claim to come from. */
   model: string;
-  /** About so many characters of text for a document. */
+  /** Returns about that many characters of text for a document. */
   text: (characters: number) => string;
-  /** Documents that are there. */
+  /** Number of documents that are there already. */
   from: number;
-  /** Documents that shall be there. */
+  /** Number of documents in the end. */
   to: number;
 };
 
-/** The documents in order, then their vectors, then everything that waits for a quiet moment. Returns the drawers there are. */
+/**
+ * Files the documents in order, then their vectors, and then does everything that waits for a quiet moment. Returns the
+ * number of drawers.
+ */
 export function fillLedger({ ledgerFile, model, text, from, to }: Filling): number {
   const writer = new LedgerWriter(ledgerFile, applyWrite);
   const reader = new SqliteLedgerReader(ledgerFile);
@@ -59,7 +62,7 @@ export function fillLedger({ ledgerFile, model, text, from, to }: Filling): numb
   }
 }
 
-/** Vectors of no model for all that waits for one. */
+/** Gives every drawer and closet that waits for a vector a made-up one. */
 export function fillVectors(
   writer: LedgerWriter,
   reader: SqliteLedgerReader,
@@ -75,7 +78,7 @@ export function fillVectors(
   }
 }
 
-/** Path of the document's source. */
+/** Returns the path of the document's source. */
 export function sourceOf(document: number): string {
   return `/bench/project${document % WINGS}/${document}.md`;
 }
@@ -95,7 +98,7 @@ function documentCall(document: number, content: string): WriteCall {
   return { key: `fill ${document}`, isRepeatable: true, method: "source.replace", params, peer, requestId: "", atMs };
 }
 
-/** Vectors without a model: random directions, far from each other. */
+/** Makes a vector without a model: random directions are far from each other. */
 function unitVector(random: () => number): Float32Array {
   const vector = Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1);
   const length = Math.hypot(...vector);

@@ -1,4 +1,4 @@
-/** From the acknowledgement of a fact to the moment another process finds it in MemPalace's graph file. */
+/** Measures the time from the acknowledgement of a fact until another process finds it in MemPalace's graph file. */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -34,7 +34,7 @@ export async function bench(): Promise<Row[]> {
     await delay(PAUSE_MS);
   }
   await shim.close();
-  // The first one starts the thread and makes the file.
+  // The first write starts the thread and makes the file.
   const [first = Number.NaN, ...later] = times;
   const row = (name: string, value: number, bar: number, more = ""): Row => ({
     ...{ name, measured: `${ms(value)}${more}`, bar: `<= ${bar} ms`, ok: value <= bar },

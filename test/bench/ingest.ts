@@ -1,4 +1,7 @@
-/** Bulk ingest: lexical drawers a second, and with the model against the bare embedder on the same batches. */
+/**
+ * Measures bulk ingest: drawers a second with words only, and with the model, compared with the bare embedder on the
+ * same batches.
+ */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
@@ -14,7 +17,7 @@ const CHUNK_CHARACTERS = 700;
 const BATCHES = 3;
 const BATCH = 128;
 
-/** Sends whole documents, a few under way at a time, as the feeder does; returns the drawers filed. */
+/** Sends whole documents, several at the same time, as the feeder does; returns the number of drawers filed. */
 export async function fileDocuments(
   client: Client,
   corpus: Pick<Corpus, "text">,
@@ -54,7 +57,7 @@ async function lexical(): Promise<Row> {
   await using palace = createTestPalace({ built: true });
   await palace.startBroker();
   const client = await palace.client();
-  // Written before the clock runs: on two cores making up words costs the broker a tenth of its time.
+  // The texts are made before the clock runs: on two cores, making up words would take a tenth of the broker's time.
   const corpus = new Corpus(1);
   const texts = Array.from({ length: SOURCES }, () => corpus.text(CHUNKS_PER_SOURCE * CHUNK_CHARACTERS));
   const startedAt = performance.now();
@@ -89,7 +92,7 @@ async function withModel(): Promise<Row[]> {
   const search = async () => (await client.call("palace.status", {})).search;
   while ((await search()).modelState !== "ready") await delay(20);
 
-  // In turns, a batch each, so that a machine that slows down in between slows both.
+  // The sides alternate batch by batch, so that a machine that slows down slows both.
   let rawMs = 0;
   let wholeMs = 0;
   let filed = 0;

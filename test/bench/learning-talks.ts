@@ -1,6 +1,7 @@
 /**
- * Does learning cost anything where each question is asked but once or twice? LoCoMo's talks, a memory for each thing said, its questions
- * as turns: four memories are shown, and one that holds the evidence is scored `worked`. Run by learning.ts.
+ * Measures whether learning costs anything if each question is asked only once or twice. LoCoMo's conversations give a
+ * memory for each utterance, and their questions are the turns. Four memories are shown, and one that contains the
+ * evidence is scored `worked`. Run by learning.ts.
  */
 import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
@@ -9,13 +10,15 @@ import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
-/** Questions whose answer the talk does not hold. */
+/** The category of questions whose answer is not in the conversation. */
 const ADVERSARIAL = 5;
 const RECORDED = "Key takeaway: ";
 
 type Hits = { asked: number; hit: number; evidence: number; found: number };
 
-/** Prints hits@4 of each pass, with scores and without; false where the talks are not beside the checkout. */
+/**
+ * Prints hits@4 of each pass, with scores and without. Returns false if the conversations are not beside the checkout.
+ */
 export async function benchTalks(modelDir: string, print: (line: string) => void): Promise<boolean> {
   const talks = readConversations();
   if (talks === undefined) return false;
@@ -73,7 +76,7 @@ async function search(client: Client, query: string): Promise<{ id: string; text
   }));
 }
 
-/** What a tool of this surface answers. */
+/** Calls a tool of memory with outcomes and returns its text. */
 export async function sentence(client: Client, name: string, args: object): Promise<string> {
   return ((await client.callTool(name, args as never)) as { text: string }).text;
 }

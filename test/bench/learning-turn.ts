@@ -1,6 +1,7 @@
 /**
- * Our turn as a strategy of `npm run bench:learning`: what `turn.begin` shows, `turn.end` stores and `score_memories` hears, on a real
- * ledger with its search threads. It runs the broker's own steps without the broker, because the clock is handed in. Used by learning.ts.
+ * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real
+ * ledger with its search threads. It runs the broker's own steps without the broker, because the bench sets the clock.
+ * Used by learning.ts.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,33 +1,36 @@
 /**
- * The world of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead. Statements have
- * seven templates, questions six wordings. A judge errs for a whole turn at once. In some worlds the truth changes halfway. Used by
- * learning.ts.
+ * The world of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead.
+ * Statements have seven templates, questions have six wordings. A wrong judgement concerns a whole turn. In some worlds
+ * the truth changes halfway. Used by learning.ts.
  */
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const ROUNDS = 10;
 export const SHOWN = 4;
-/** Solutions of a problem, by what they are worth. Of four that are shown, three at most can be true. */
+/** Number of solutions of a problem, by kind. At most three of the four that are shown can be true. */
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
-/** The round before which the truth changes. */
+/** The truth changes before this round. */
 const CHANGE_ROUND = 6;
-/** Time between two rounds. Memories of the day expire in it, unless they moved up. */
+/** Time between two rounds. Memories in `working` expire in it, unless they were promoted. */
 const ROUND_MS = 2 * 86_400_000;
-/** Between two questions of a round. */
+/** Time between two questions of a round. */
 const QUESTION_MS = 60_000;
 export const START_MS = Date.UTC(2026, 0, 5, 9);
 
-/** `noise`: the part of the turns that are judged wrongly; `praise`: how often each misleading memory was called good before. */
+/**
+ * `noise` is the share of turns that are judged wrongly. `praise` is how often each misleading memory was scored as
+ * good before.
+ */
 export type Setting = { noise: number; praise: number; isChanging: boolean };
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
 export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
-/** Shows memories for a question and hears what came of each, and of the answer. `atMs`: the clock. */
+/** Shows memories for a question, and gets the outcome of each memory and of the answer. `atMs` is the time. */
 export type Strategy = {
   show(question: string, atMs: number): Promise<number[]>;
   hear(outcomes: ReadonlyMap<number, Telling>, answer: Telling, atMs: number): Promise<void>;
-  /** Time passes between two rounds. */
+  /** Lets time pass between two rounds. */
   rest?(atMs: number): Promise<void>;
 };
 
@@ -73,7 +76,7 @@ export function makeWorld(seed: number): World {
       const remedies = REMEDIES.toSorted(() => random() - 0.5);
       for (const kind of Object.keys(KINDS) as Kind[])
         for (let nth = 0; nth < KINDS[kind]; nth++) {
-          // One that is true and one that was change places.
+          // A true solution and an outdated one swap places.
           const changed = nth > 0 || kind === "misleading" ? kind : kind === "true" ? "outdated" : "true";
           const text = pick(STATEMENTS)(subject, trouble, remedies.pop() ?? "");
           memories.push({ text, kind, problem, changed });
@@ -82,7 +85,7 @@ export function makeWorld(seed: number): World {
   return { memories: memories.toSorted(() => random() - 0.5), problems };
 }
 
-/** Part of the shown memories that are true, for each round. Each round asks in another wording. */
+/** Returns the share of shown memories that are true, for each round. Each round asks in another wording. */
 export async function play(world: World, setting: Setting, strategy: Strategy, seed: number): Promise<number[]> {
   const { noise, praise, isChanging } = setting;
   const random = seededRandom(seed * 1000 + noise * 10);

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:learning`: does memory get better by what came of it? A generated world (learning-world.ts) has for each problem solutions
- * that are true, that were true once, and that mislead. Each round asks about every problem in another wording, is shown four memories, and
- * tells what came of each. Prints precision@4 over the rounds, of our turn (learning-turn.ts) beside plain likeness, a simple rule, and
- * Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared); without it this says so and fails.
+ * `npm run bench:learning` measures whether memory improves by outcomes. In a generated world (learning-world.ts) each
+ * problem has solutions that are true, that were true once, and that mislead. Each round asks about every problem in
+ * another wording, gets four memories, and reports the outcome of each. Prints precision@4 over the rounds for our turn
+ * (learning-turn.ts), plain likeness, a simple rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the
+ * checkout (../shared); without it, it says so and fails.
  */
 import { exchangeText } from "../../src/learning/exchange.ts";
 import { newStanding } from "../../src/learning/memory.ts";
@@ -20,7 +21,7 @@ import { KINDS, makeWorld, play, type Setting, SHOWN, START_MS, type Strategy } 
 
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** The constants of learning/trust.ts were chosen on others. */
+/** Seeds of the worlds. The constants of learning/trust.ts were chosen with other seeds. */
 const SEEDS = [1, 2, 3, 4, 5];
 const SETTINGS: readonly (Setting & { name: string })[] = [
   { name: "no outcome wrong", noise: 0, praise: 0, isChanging: false },
@@ -42,7 +43,7 @@ await using home = createTestPalace({ env: { MEMPALACE_MODEL_DIR: realModelDir }
 const files = await findModel(home.config.model);
 if (files === undefined) throw new Error(`no model in ${realModelDir}`);
 const model = await openEmbedder(files, { threads: 1 });
-/** Questions and texts come again under each strategy. */
+/** Keeps vectors, because every strategy uses the same questions and texts. */
 const embedder = remembering(model);
 
 const best = (KINDS.true / SHOWN).toFixed(2);
@@ -68,7 +69,7 @@ if (chosen.length === 0) {
   print(`\n${ok ? "ok  " : "MISS"}  ${name}  ${measured} (${bar})`);
 }
 
-/** The rounds of one world under every strategy. */
+/** Plays one world under every strategy; returns the precision of each round. */
 async function playAll(setting: Setting, seed: number): Promise<[strategy: string, precision: number[]][]> {
   const world = makeWorld(seed);
   const vectors = await embedder.embed(world.memories.map(({ text }) => text));
@@ -86,8 +87,8 @@ async function playAll(setting: Setting, seed: number): Promise<[strategy: strin
 }
 
 /**
- * Likeness. If it `counts`, memories that failed more often than they worked are left out. Like ours it stores each exchange, which is
- * gone by the next round.
+ * Ranks by likeness. With `counts`, memories that failed more often than they worked are left out. Like ours, it stores
+ * each exchange, which has expired by the next round.
  */
 function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   const balance = vectors.map(() => 0);
@@ -117,7 +118,10 @@ function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   };
 }
 
-/** Vectors and outcomes, without words, moves and deletions, which the original's injection does not need. */
+/**
+ * Ranks by vectors and outcomes. It does not search words, move or delete, because the original's injection does not
+ * need that.
+ */
 function formula(vectors: readonly Float32Array[]): Strategy {
   const standings = vectors.map((): Standing => newStanding(0.5));
   return {

@@ -1,6 +1,6 @@
 /**
- * LoCoMo's development half as the quality bench uses it: the conversations, their sessions as files, and what a list of hits is
- * worth. The data lies beside the checkout and is no part of it. Source of the metrics: docs/lab/search-recipe.md.
+ * Reads LoCoMo's development half for the quality bench: the conversations, their sessions as files, and the score of a
+ * list of hits. The data is beside the checkout and not part of it. The metrics are those of docs/lab/search-recipe.md.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ export type Turn = { id: string; speaker: string; text: string; caption?: string
 export type Session = { id: string; date: string; turns: Turn[] };
 export type Question = { question: string; category: number; evidence: string[]; evidence_raw?: string[] };
 export type Conversation = { id: string; sessions: Session[]; questions: Question[] };
-/** As far as it is scored; the wing is the conversation's, the source file its session's. */
+/** The scored part of a hit. The wing is the conversation's, the source file is the session's. */
 export type ScoredHit = { text: string; source_file: string; wing: string };
 
-/** Where each turn stands in its session's text. */
+/** A session's text, and the place of each turn in it. */
 export type Placed = { text: string; turns: Map<string, [start: number, end: number]> };
 export type Figures = { recall5: number; recall10: number; hit5: number; hit10: number };
-/** Of one question. */
+/** The score of one question. */
 export type Score = Figures & { category: number };
 
 export const CATEGORIES: Readonly<Record<number, string>> = {
@@ -29,7 +29,7 @@ export const CATEGORIES: Readonly<Record<number, string>> = {
 
 const DATA = join(ROOT, "../shared/bench/locomo-dev.jsonl");
 
-/** Undefined where the data is not beside the checkout. */
+/** Returns undefined if the data is not beside the checkout. */
 export function readConversations(): Conversation[] | undefined {
   if (!existsSync(DATA)) return undefined;
   const lines = readFileSync(DATA, "utf8").trim().split("\n");
@@ -58,7 +58,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // Labelled sessions come from the source's own strings, as in the benchmark that this is compared with.
+  // Sessions with labels use the source's own strings, as in the benchmark that this one is compared with.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );
@@ -69,7 +69,7 @@ export function scoreHits(
   return { category, recall5: recall(5), recall10: recall(10), hit5: hit(5), hit10: hit(10) };
 }
 
-/** Half or more of the turn's characters are in the drawer. */
+/** Returns true if the drawer contains at least half of the turn's characters. */
 function holds(hit: ScoredHit, turnId: string, conversation: string, placed: Map<string, Placed>): boolean {
   const session = turnId.split(":")[0] ?? "";
   if (hit.wing !== slug(conversation) || hit.source_file.split("_")[0] !== session) return false;
@@ -81,7 +81,7 @@ function holds(hit: ScoredHit, turnId: string, conversation: string, placed: Map
   return start !== -1 && overlap * 2 >= turn[1] - turn[0];
 }
 
-/** In percent. */
+/** Returns the averages in percent. */
 export function average(scores: readonly Figures[]): Figures {
   const mean = (key: keyof Figures): number => {
     const values = scores.map((one) => one[key]).filter((value) => !Number.isNaN(value));
@@ -90,7 +90,7 @@ export function average(scores: readonly Figures[]): Figures {
   return { recall5: mean("recall5"), recall10: mean("recall10"), hit5: mean("hit5"), hit10: mean("hit10") };
 }
 
-/** `1:56 pm on 8 May, 2023` as 2023-05-08. */
+/** Converts `1:56 pm on 8 May, 2023` to 2023-05-08. */
 export function isoDate(text: string): string {
   const date = new Date(`${text.split(" on ")[1] ?? text} UTC`);
   return date.toISOString().slice(0, 10);

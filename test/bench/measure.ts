@@ -1,4 +1,4 @@
-/** Timing helpers of the benchmarks: medians, and one row of the printed table with its bar. */
+/** Helpers for timing: medians, and rows of the printed table with their bars. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,7 +16,10 @@ export function lowerQuartile(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
 }
 
-/** Milliseconds of each of `rounds` runs, after some that do not count; a function that `work` returns runs untimed. */
+/**
+ * Returns the milliseconds of each of `rounds` runs, after some that do not count. If `work` returns a function, that
+ * one runs untimed.
+ */
 export async function time(
   rounds: number,
   work: (round: number) => unknown,
@@ -33,8 +36,8 @@ export async function time(
 }
 
 /**
- * Both sides alternately in one run, so that a busy machine slows both. `restMs` before each: what one side still does after its
- * answer, as threads that spin for a while, is not the other's.
+ * Times both sides alternately, so that a busy machine slows both. It rests `restMs` before each run, so that work one
+ * side still does after its answer, such as spinning threads, does not slow the other.
  */
 export async function timeBoth(
   rounds: number,
@@ -66,14 +69,14 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
-/** A claim that could not be measured does not hold. */
+/** Returns a failed row, because a claim that could not be measured counts as broken. */
 export function noModel(name: string): Row[] {
   return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
 }
 
 export const ms = (value: number): string => `${value.toFixed(value < 1 ? 3 : 1)} ms`;
 
-/** The benchmarks run what users run. Ends the process where nothing was built. */
+/** Exits if dist/ is missing, because the benchmarks run the package as users do. */
 export function requireBuild(): void {
   if (existsSync(join(ROOT, "dist/bin/mp-shim.cjs"))) return;
   process.stderr.write("dist is missing: run `npm run build` first\n");

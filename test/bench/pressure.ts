@@ -1,4 +1,4 @@
-/** How long one agent's write takes while a feeder files a large project and sixteen agents chat without a pause. */
+/** Measures one agent's write while a feeder files a large project and sixteen agents call without a pause. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestPalace } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
@@ -22,7 +22,7 @@ export async function bench(): Promise<Row[]> {
   const alone: number[] = [];
   for (let index = 0; index < WRITES; index++) alone.push(await write(`alone ${index}`));
 
-  // They go on until the connections are closed under them.
+  // They go on until their connections are closed.
   const others = await Promise.all(Array.from({ length: AGENTS + 1 }, () => palace.client()));
   const [feeder, ...agents] = others;
   const noise = agents.map(async (agent, number) => {

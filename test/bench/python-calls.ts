@@ -1,6 +1,7 @@
 /**
- * What an agent waits for, against the Python package: search, add_drawer, the first reply after a start, on palaces that hold
- * the same rows with the same vectors (given, so that both are filled in seconds), the query embedded by the same model.
+ * Compares an agent's waiting times with those of the Python package: search, add_drawer, and the first reply after a
+ * start. Both palaces hold the same rows with the same given vectors, which takes seconds to fill. The same model
+ * embeds the query.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +18,14 @@ import { allQuiet } from "./settled.ts";
 const SEARCHES = 25;
 const ADDS = 25;
 const STARTS = 7;
-/** An agent thinks between two calls. */
+/** Pause of an agent between two calls, in ms. */
 const REST_MS = 100;
-/** Chunks end at paragraphs and overlap. */
+/** Average characters of a drawer; chunks end at paragraphs and overlap. */
 const CHARACTERS_PER_DRAWER = 540;
 
 /**
- * Rows as our ledger has them, into a collection that its own code makes; what the queue holds then is what a mine leaves. Closets
- * as its miner makes them: a search asks them, too.
+ * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves the queue as a mine does.
+ * It makes closets as upstream's miner does, because a search asks them, too.
  */
 const FILL = `
 import hashlib, itertools, json, sys
@@ -59,7 +60,7 @@ export async function benchCalls(version: MempalaceVersion, { drawers }: { drawe
 
   await palace.startBroker();
   const client = await palace.client();
-  // Theirs does nothing by itself between two calls.
+  // Their side does nothing between two calls, so ours must have finished its background work.
   await allQuiet(client);
   const commands = {
     theirs: {
@@ -89,7 +90,7 @@ async function firstReply(commands: { theirs: Command; ours: Command }): Promise
 
 async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
   const english = new English(9);
-  // Both sides get the same ones, in the same order, none of them twice.
+  // Both sides get the same queries in the same order, and no query twice.
   const queries = Array.from({ length: SEARCHES + 1 }, () => english.query());
   const search =
     (server: Server, asked = 0) =>
@@ -105,7 +106,7 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
   const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
-  // As an agent asks that has nothing to think about.
+  // Calls without a pause between them, as from an agent that does not think.
   const atOnce = await timeBoth(SEARCHES, search(theirs), search(ours));
   const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [

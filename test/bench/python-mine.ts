@@ -1,7 +1,7 @@
 /**
- * Mining, against the Python package and against the bare embedder: projects of markdown, one after the other, each mined by
- * both sides and embedded bare in turns. Theirs can be searched when its run ends; ours when the feeder ends, and has its
- * vectors a while later.
+ * Compares mining with the Python package and with the bare embedder. Projects of markdown are mined by both sides and
+ * embedded bare, one project after another, in turns. Their project can be searched when the run ends. Ours can be
+ * searched when the feeder ends, and has its vectors a while later.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,10 @@ import { median } from "./measure.ts";
 import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
-/** A document is some pages, as documentation is; chunks end at paragraphs and overlap, so one takes about so many characters. */
+/**
+ * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so one takes about
+ * CHARACTERS_PER_DRAWER characters.
+ */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
 const RAW_BATCH = 128;
@@ -57,7 +60,7 @@ export async function benchMine(
       async () => (turn.theirs = await took(() => theirs(folder))),
       async () => Object.assign(turn, await oursTook(palace, client, folder, wing, lastWord)),
     ];
-    // The first of a turn is another one each time.
+    // Another side starts in each turn.
     for (const step of part % 2 === 0 ? steps : steps.toReversed()) await step();
     const texts = ourTexts(palace, wing);
     turn.raw = await took(() => embedBare(embedder, texts));
@@ -95,7 +98,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // Over a few hundred drawers both sides mostly start.
+      // With a few hundred drawers, both sides spend most of the time starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),
@@ -128,7 +131,7 @@ async function feed(palace: TestPalace, folder: string, expected: "filed" | "unc
   if (code !== 0 || report[expected] !== report["files"]) throw new Error(`palace mine projects: ${stdout}${stderr}`);
 }
 
-/** Documents below docs/, and one word that only the last one has. */
+/** Makes documents below docs/, of which only the last contains a certain word. */
 function makeProject(
   home: string,
   part: number,
@@ -173,7 +176,7 @@ function ourTexts({ config }: TestPalace, wing?: string): string[] {
   return texts;
 }
 
-/** Drawers of the palace as its own file says; closets are another collection. */
+/** Counts the palace's drawers in its own file. Closets are in another collection. */
 function theirCount(palace: string): number {
   const file = join(palace, "chroma.sqlite3");
   if (!existsSync(file)) throw new Error(`no palace: ${readdirSync(palace).join()}`);

@@ -1,4 +1,7 @@
-/** Both sides of the comparison with the Python package: a home each with the same model, one MCP client for both. */
+/**
+ * The two sides of the comparison with the Python package: a home for each with the same model, and one kind of MCP
+ * client for both.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,12 +9,12 @@ import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { realModelDir } from "../helpers/palace.ts";
 
-/** `ratio`: how many times better we are, or for the raw embedder how much of it we reach. */
+/** `ratio` says how many times better we are. For the raw embedder it says which part of its speed we reach. */
 export type PythonRow = { name: string; ratio: number; bar: number | undefined; detail: string };
 
 const CALL_TIMEOUT_MS = 120_000;
 
-/** A HOME for the Python side whose Chroma finds the very files that our side is given. */
+/** Makes a HOME for the Python side, in which Chroma finds the same model files as our side. */
 export function pythonHome(): Disposable & { home: string } {
   if (realModelDir === undefined) throw new Error("there is no model");
   const home = mkdtempSync(join(tmpdir(), "python-"));
@@ -29,7 +32,7 @@ export type Server = AsyncDisposable & {
 
 export type Command = { argv: readonly string[]; env: Readonly<Record<string, string>> };
 
-/** Resolves when `initialize` was answered. */
+/** Starts a server; resolves when it has answered `initialize`. */
 export async function openServer({ argv, env }: Command): Promise<Server> {
   const [command = "", ...args] = argv;
   const transport = new StdioClientTransport({ command, args, env, stderr: "ignore" });

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]`: the real
- * Python MemPalace against us: same texts, same model files, in turns, each through its own front door (command line and MCP
- * over stdio; ours reaches its broker over the socket). The bars are those of 3.3.6, other versions are shown beside it; an
- * unchanged re-run has one with --full alone.
- * Needs the model beside the checkout (../shared/models); without it this says so and measures nothing.
+ * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]`
+ * compares us with the real Python MemPalace. Both get the same texts and model files, in turns, each through its own
+ * front door (command line and MCP over stdio; ours reaches its broker over the socket). The bars are for 3.3.6; other
+ * versions are only shown. An unchanged re-run has a bar only with --full. Needs the model beside the checkout
+ * (../shared/models); without it, it says so and measures nothing.
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -14,12 +14,12 @@ import { benchCalls } from "./python-calls.ts";
 import { benchMine } from "./python-mine.ts";
 import type { PythonRow } from "./python-side.ts";
 
-// onnxruntime's own telemetry, for the raw embedder, which runs in this process.
+// Turns off onnxruntime's own telemetry for the raw embedder, which runs in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** The palace that the bars were measured on. */
+/** Number of drawers of the palace that the bars were measured on. */
 const FULL_DRAWERS = 5_245;
-/** Mined in about four minutes by both sides together on two slow cores. */
+/** Both sides together mine this many in about four minutes on two slow cores. */
 const DEFAULT_DRAWERS = 600;
 const BARS_OF: MempalaceVersion = "3.3.6";
 

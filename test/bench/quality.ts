@@ -1,8 +1,9 @@
 /**
- * `npm run bench:quality`: retrieval on LoCoMo's development half through the product's own path: sessions are files that
- * mempalace-docs mines, questions go to mempalace_search. Prints the table beside the bars, by category, with plain BM25 and
- * upstream's modes on the same drawers and vectors, and what the rule for weak matches is worth. The data and the model lie beside
- * the checkout (../shared) and are no part of it; without them this says so and fails.
+ * `npm run bench:quality` measures retrieval on LoCoMo's development half. It takes the product's own path:
+ * mempalace-docs mines the sessions as files, and the questions go to mempalace_search. Prints the results by category
+ * beside the bars, with plain BM25 and upstream's modes on the same drawers and vectors, and the effect of the rule for
+ * weak matches. Data and model are beside the checkout (../shared) and not part of it; without them, it says so and
+ * fails.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,23 +30,26 @@ import {
 } from "./locomo.ts";
 import { type RankedDrawer, UPSTREAM_RANKINGS } from "./upstream-ranking.ts";
 
-// onnxruntime's own telemetry, for what is embedded in this process.
+// Turns off onnxruntime's own telemetry for what is embedded in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
 type Answer = { results: ScoredHit[]; weak_match?: true; nothing_found?: true };
 type Measured = {
   scores: Score[];
-  /** Whether the answer was called weak or empty: of questions about this palace, and of questions about another. */
+  /**
+   * For each question, true if the answer was called weak or empty. `own` are questions about this palace, `foreign`
+   * are questions about another one.
+   */
   refused: { own: boolean[]; foreign: boolean[] };
-  /** The rankings that ours is compared with, on the same drawers; by name. */
+  /** Scores of the rankings that ours is compared with, on the same drawers, by name. */
   others: Record<string, Score[]>;
 };
 
 const LIMIT = 100;
 const IN_FLIGHT = 4;
-/** Every so many of the questions about another conversation are asked. */
+/** Asks every fourth of the questions about another conversation. */
 const FOREIGN_STEP = 4;
-/** Source: docs/lab/search-recipe.md, the bars for the product. */
+/** The bars for the product, from docs/lab/search-recipe.md. */
 const BARS: Readonly<Record<string, Figures>> = {
   lexical: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
   hybrid: { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },
@@ -87,7 +91,7 @@ for (const [name, env, isShared] of [
 }
 process.exit(isGood ? 0 : 1);
 
-/** One palace with all of `group`; a score for each question. */
+/** Mines `group` into one palace; returns a score for each question. */
 async function measure(
   group: readonly Conversation[],
   env: Readonly<Record<string, string>>,
@@ -126,7 +130,7 @@ async function askAll<T>(asked: readonly T[], ask: (one: T) => Promise<void>): P
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
 }
 
-/** Upstream's rankings over the drawers and vectors of this very palace. */
+/** Scores upstream's rankings over the drawers and vectors of this palace. */
 async function compareOthers({ config }: TestPalace, group: readonly Conversation[]): Promise<Record<string, Score[]>> {
   const drawers = readDrawers(config.paths.ledgerFile);
   const files = await findModel(config.model);

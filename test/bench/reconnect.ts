@@ -1,4 +1,7 @@
-/** From the death of a broker to the next answer in the same session: the shim starts another and asks again. */
+/**
+ * Measures the time from the death of a broker to the next answer in the same session: the shim starts another broker
+ * and asks again.
+ */
 import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { median, ms, type Row } from "./measure.ts";

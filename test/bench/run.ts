@@ -1,10 +1,10 @@
 /**
- * `npm run bench [NAME ...]`: every speed promise as a ratio measured in one run, the other side started by the benchmark
- * itself. Prints a table; the exit code says whether all bars hold. Runs the built package (dist).
+ * `npm run bench [NAME ...]` measures every speed promise as a ratio within one run; the benchmark starts the other
+ * side itself. Prints a table. The exit code says whether all bars are met. Runs the built package (dist).
  */
 import { requireBuild, type Row } from "./measure.ts";
 
-// onnxruntime's own telemetry, for what is embedded in this process.
+// Turns off onnxruntime's own telemetry for the raw embedder, which runs in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<Row[]> }>>> = {

@@ -1,6 +1,6 @@
 /**
- * What size costs, at 50,000 drawers with vectors (of the tiny model, filed through the product): hybrid search against its
- * own two raw lists, status and cold start against a small palace.
+ * Measures the effect of size at 50,000 drawers with vectors of the tiny model, filed through the product. Hybrid
+ * search is compared with its own two raw lists; status and cold start are compared with a small palace.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -104,7 +104,7 @@ async function searches(client: Client, palace: TestPalace, model: string): Prom
     ),
   );
   const scanTimes = await time(QUERIES, (round) => index.nearest(vectors[Math.max(0, round)] as Float32Array, {}, 100));
-  // The second asking has its query's vector in the cache: what is left is the search itself.
+  // On the second call the query's vector is in the cache, so only the search itself is timed.
   const hybrid = async (round: number): Promise<unknown> =>
     client.call("drawer.search", { query: query(round), limit: 10, mode: "hybrid" });
   await time(QUERIES, hybrid);
@@ -132,7 +132,7 @@ async function statuses(large: Client, small: Client): Promise<Row> {
   );
 }
 
-/** From spawning the broker to a 200 of /ready, which means that a search works. */
+/** Measures the time from spawning the broker until /ready answers 200, which means that a search works. */
 async function coldStart(palace: TestPalace, env: Record<string, string>): Promise<number> {
   const startedAt = performance.now();
   const starting = palace.startBroker(env);

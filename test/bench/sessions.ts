@@ -1,7 +1,8 @@
 /**
- * `mempalace-session` over an opencode database of 140 sessions and 1,500 messages: its own part of the first run, which ends
- * when every drawer has its vector, and an unchanged re-run. Vectors of them all take long on a slow machine: the time for some
- * is measured, and stands for the rest. And what an agent's write waits behind a part of a transcript.
+ * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: its own part of the first
+ * run, which ends when every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long,
+ * so some are timed and the rest is extrapolated. It also measures how long an agent's write waits behind a part of a
+ * transcript.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -15,16 +16,16 @@ import { atMost, ms, noModel, type Row } from "./measure.ts";
 const SESSIONS = 140;
 const MESSAGES = 1500;
 
-/** Vectors that are not timed: the model warms up. */
+/** Number of vectors that are not timed, because the model warms up. */
 const WARM = 32;
-/** Vectors that are timed, or as many as are made in the time. */
+/** Number of vectors that are timed, or fewer if the time is up. */
 const TIMED = 640;
 const TIMED_MAX_MS = 120_000;
 
 export async function bench(): Promise<Row[]> {
   if (realModelDir === undefined) return noModel("sessions");
   await using palace = createTestPalace({ built: true });
-  // Without the model first: what the miner itself takes is not what is left of the machine by the embedder.
+  // Runs without the model first, because the embedder would take processor time from the miner.
   const broker = await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
   fillOpencode(database, { sessions: SESSIONS, messages: MESSAGES, seed: 11 });
@@ -50,7 +51,7 @@ export async function bench(): Promise<Row[]> {
   const vectorMs = await msPerVector(embedded, first.report.drawers);
   const firstMs = first.tookMs + vectorMs * first.report.drawers;
 
-  // A whole part on its way, and an agent's write right behind it, on a connection of its own.
+  // Sends a whole part, and right behind it an agent's write on a connection of its own.
   const agent = await palace.client();
   const corpus = new Corpus(5);
   const texts = Array.from({ length: CONVERSATION_PART_DRAWERS_MAX }, () => corpus.text(100).slice(0, 800));
@@ -82,7 +83,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** From the moment that the model is warm; of all where there are few. */
+/** Measures from the moment the model is warm. If there are few vectors, it times all. */
 async function msPerVector(embedded: () => Promise<number>, drawers: number): Promise<number> {
   const start = Math.min(WARM, drawers / 2);
   while ((await embedded()) < start) await delay(20);

@@ -1,8 +1,8 @@
-/** Waiting for a broker that goes on by itself after it has answered: what is measured then is the call alone. */
+/** Waits for a broker that still works in the background, so that only the measured call runs afterwards. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
-/** Resolves when the model answers and nothing waits for its vector. */
+/** Resolves when the model answers and every drawer has its vector. */
 export async function allEmbedded(client: Client): Promise<void> {
   for (;;) {
     const { search } = await client.call("palace.status", {});
@@ -11,7 +11,10 @@ export async function allEmbedded(client: Client): Promise<void> {
   }
 }
 
-/** Resolves when the broker has nothing left to do by itself: no closet waits for its vector, no row for the public palace. */
+/**
+ * Resolves when the broker's background work is finished: every closet has its vector, and the public palace has every
+ * row.
+ */
 export async function allQuiet(client: Client): Promise<void> {
   await allEmbedded(client);
   for (;;) {

@@ -1,17 +1,18 @@
 /**
- * The rankings that ours is compared with, made anew from their description (palace.md 6.1): plain BM25 as upstream computes it,
- * vectors alone, upstream's shipped search, and that with its `union` option. Over the same drawers and vectors as ours. Closets
- * are left out: a palace of documents has none of upstream's. Pure; used by quality.ts.
+ * Implements the rankings that ours is compared with, from their description (palace.md 6.1): plain BM25 as upstream
+ * computes it, vectors alone, upstream's shipped search, and that search with its `union` option. They run over the
+ * same drawers and vectors as ours. Closets are left out, because upstream makes none for a palace of documents. Pure;
+ * used by quality.ts.
  */
 
-/** `vector` of the drawer's text by the model that embeds the question. */
+/** `vector` is of the drawer's text, by the model that also embeds the question. */
 export type RankedDrawer = { text: string; wing: string; source_file: string; vector: Float32Array };
 
 const K1 = 1.5;
 const B = 0.75;
 const COSINE_WEIGHT = 0.6;
 const WORDS_WEIGHT = 0.4;
-/** Ten are asked for; what would come after them is counted in upstream's favour. */
+/** The number of hits asked for. Any hit after these counts in upstream's favour. */
 const LIMIT = 10;
 const POOL = 3 * LIMIT;
 
@@ -41,7 +42,7 @@ function reranked(question: string, vector: Float32Array, drawers: readonly Rank
   return best(drawers, scores);
 }
 
-/** Frequencies and lengths are those of the given drawers alone. */
+/** Scores by BM25; frequencies and lengths are those of the given drawers alone. */
 function bm25(question: string, drawers: readonly RankedDrawer[]): number[] {
   const documents = drawers.map(({ text }) => tokensOf(text));
   const lengthMean = documents.reduce((sum, tokens) => sum + tokens.length, 0) / (drawers.length || 1) || 1;
