@@ -54,7 +54,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
 describe.skipIf(missing)("a palace behind a shared folder", () => {
   beforeAll(buildImage);
 
-  test("is never opened from the container; its writes are spooled, and the host's memory stays whole", async () => {
+  test("is not opened from the container, whatever is tried; writes are spooled, and the host's memory stays whole", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const client = await palace.client();
@@ -88,7 +88,7 @@ describe.skipIf(missing)("a palace behind a shared folder", () => {
   });
 
   test.skipIf(cannotBridge)(
-    "is reached over a bridge: the container's spooled writes arrive, and it works beside the host's agents without opening the palace",
+    "is reached over a bridge from the container: its spooled writes arrive, and it works beside the host's agents without opening the palace",
     async () => {
       await using palace = createTestPalace();
       const { home } = palace;
