@@ -1,7 +1,7 @@
 """
-Forks a process for each question that comes in: a line {id, env, argv, code or module, seconds, socket?}. Out goes a line {id, pid} when
-it runs and a line {id, status, sizes} when it has ended, with what it printed and said behind it. What takes seconds to import
-is imported here, once, and of MemPalace nothing: each process imports it anew, under its own HOME and environment.
+Forks a process for each question, which is a line {id, env, argv, code or module, seconds, socket?}. Answers with a line {id, pid} when the
+process runs. When it has ended, answers with a line {id, status, sizes}, followed by its stdout and stderr. Modules that take seconds to
+import are imported here once. MemPalace is not: each process imports it itself, under its own HOME and environment.
 """
 
 import gc
@@ -26,7 +26,7 @@ def say(message, *outputs):
 
 
 def serve():
-    """Comes back in each forked process, with its question; the first one ends with its input, and all others with it."""
+    """Returns the question in each forked process. The first process ends with its input and kills all the others."""
     running = {}
     rest = b""
     while True:
@@ -58,12 +58,12 @@ def serve():
                 say({"id": question["id"], "pid": pid})
 
 
-# What Chroma itself imports only when a palace is opened or a text embedded. Not onnxruntime: it starts a thread, whose end a
-# forked process would wait for in vain.
+# Modules that Chroma imports only when it opens a palace or embeds a text. onnxruntime is not among them: it starts a thread, and
+# a forked process would wait for the end of that thread for ever.
 for late in ("chromadb.api.rust", "tokenizers", "tqdm"):
     importlib.import_module(late)
 
-# A forked process that ends looks at every object it knows once more, and so copies the memory they lie in: seven eighths of its life.
+# Without this, a forked process visits every object when it ends and so copies their memory, which takes seven eighths of its time.
 gc.collect()
 gc.freeze()
 question = serve()
@@ -75,7 +75,7 @@ if "socket" in question:
 signal.alarm(question["seconds"])
 os.environ.clear()
 os.environ.update(question["env"])
-# All that was read of HOME above: where Chroma's model lies.
+# The only value above that depends on HOME: the folder of Chroma's model.
 ONNXMiniLM_L6_V2.DOWNLOAD_PATH = Path.home() / ".cache" / "chroma" / "onnx_models" / ONNXMiniLM_L6_V2.MODEL_NAME
 sys.argv = question["argv"]
 if "module" in question:

@@ -1,5 +1,5 @@
-"""A real Roampal's HTTP app and MCP server over one new data folder: the steps as JSON on stdin, an answer to each on stdout. A tool's requests
-go to the app beside it and not through a port; both servers are the package's own."""
+"""Runs a real Roampal's own HTTP app and MCP server over one new data folder. Reads the steps as JSON from stdin and writes an answer for each to
+stdout. A tool's requests go to the app in this process, not through a port."""
 import asyncio
 import json
 import os
@@ -32,14 +32,14 @@ from roampal.server import main as api
 
 PLACE = re.compile(r"@(\d+)(?::(\w+))?@")
 GIVEN = re.compile(r"\(ID: (\w+)\)")
-# It asks for a newer version, and takes a container for a place where nothing is behind it.
+# Roampal would ask for a newer version, and would behave differently in a container.
 api._get_update_injection = lambda: None
 real_exists = os.path.exists
 os.path.exists = lambda path: path != "/.dockerenv" and real_exists(path)
 
 
 async def unsaved(_service):
-    """0.3.6.1 saves its graphs after five seconds."""
+    """Replaces the save of 0.3.6.1, which would write its graphs after five seconds."""
 
 
 try:
@@ -57,7 +57,7 @@ class NoLoop:
 
 
 def mcp_server(client):
-    """It starts an HTTP server, which is there, and answers on stdio, which it is not asked to."""
+    """Makes its MCP server, without starting the HTTP server (which runs already) and without serving stdio."""
 
     async def call(method, path, payload=None, timeout=15.0):
         response = await client.request(method, path, json=payload or {})
@@ -82,7 +82,7 @@ def id_in(told):
 
 
 def filled(step, told):
-    """The step with the ids that this server gave out; `@3:history@` is step 3's memory after it has moved."""
+    """Returns the step with the ids that this server gave out; `@3:history@` is step 3's memory after it has moved."""
 
     def given(match):
         id = id_in(told[int(match.group(1))]) or "working_00000000"
@@ -117,7 +117,7 @@ async def main():
             for step in asked["steps"]:
                 step = filled(step, told)
                 told.append(await (http(client, step) if step["via"] == "http" else tool(server, step)))
-                # What it does after an answer: a memory moves.
+                # Waits for work after the answer: a memory may move.
                 if after := asyncio.all_tasks() - known:
                     _, waiting = await asyncio.wait(after, timeout=5)
                     known |= waiting

@@ -1,5 +1,5 @@
-"""Asks the real Roampal what it reads out of questions, and what it learns of them: JSON of the cases on stdin, its answers on stdout.
-0.6.0 has no knowledge graphs any more, and is asked the rest."""
+"""Asks the real Roampal what it reads out of questions and learns from them. Reads the cases as JSON from stdin and writes the answers to stdout.
+0.6.0 has no knowledge graphs and is asked the rest."""
 import asyncio
 import json
 import sys
@@ -13,7 +13,7 @@ from roampal.backend.modules.memory import routing_service, unified_memory_syste
 
 
 def spelled():
-    """Each acronym that is known, as people write it."""
+    """Returns its result for texts with each known acronym, in lower case and in capitals."""
     service = routing_service.RoutingService.__new__(routing_service.RoutingService)
     forms = ("how does {} work", "({}), and  then?", "{} or {}")
     words = [form for key in service.ACRONYM_DICT for form in (key, key.upper())]
@@ -22,7 +22,7 @@ def spelled():
 
 
 def aged(seconds):
-    """0.6.0 drops the zone and compares with the time here."""
+    """Returns its words for an age. The time has a zone; 0.6.0 drops it and compares with local time."""
     return system._humanize_age((datetime.now().astimezone() - timedelta(seconds=seconds)).isoformat())
 
 

@@ -1,4 +1,4 @@
-"""Asks the real Roampal: JSON of the cases on stdin, its answers on stdout. Its services are its own; what they keep memories in is a dict."""
+"""Runs cases through the real Roampal's own services. Reads JSON from stdin and writes the answers to stdout. A dict replaces its database."""
 import asyncio
 import json
 import sys
@@ -12,7 +12,7 @@ from roampal.backend.modules.memory.scoring_service import ScoringService
 
 
 class Kept:
-    """A collection as the services use it."""
+    """A collection with the methods that the services call."""
 
     def __init__(self):
         self.held = {}
@@ -44,7 +44,7 @@ async def embed(*_given, **_named):
 
 
 async def live(case):
-    """One memory, its outcomes one after the other: where it is then, and what it has come to."""
+    """Applies outcomes to one memory, one after another; returns its collection and metadata after each."""
     kept = {name: Kept() for name in ("working", "history", "patterns", "memory_bank")}
     promotion = PromotionService(collections=kept, embed_fn=embed)
     outcomes = OutcomeService(collections=kept, promotion_service=promotion)

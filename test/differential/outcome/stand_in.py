@@ -1,5 +1,5 @@
-"""Before a real Roampal is imported: what stands in for its model, 400 MB that no test needs, and the faults that it logs and goes on from.
-What it prints goes to stderr, so that stdout has the answers alone."""
+"""Is imported before a real Roampal. Replaces its model of 400 MB, which no test needs, and collects the errors that it only logs. Its prints go to
+stderr, so that stdout has only the answers."""
 import hashlib
 import json
 import logging
@@ -22,7 +22,7 @@ class Faults(logging.Handler):
 
 logging.basicConfig(level=logging.ERROR, handlers=[Faults(logging.ERROR)])
 
-# 0.6.0 looks for its reranker, which is optional, in the network; and its write-ahead log, set behind Chroma's back, is not for every Chroma.
+# 0.6.0 would look for its optional reranker in the network, and turn on a write-ahead log that not every Chroma works with.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["ROAMPAL_TEST_DISABLE_WAL"] = "1"
 WIDTH = 768
@@ -37,7 +37,7 @@ def by_words(text):
 
 
 class Model:
-    """sentence_transformers', as 0.3.6.1 uses it. There is no cross-encoder."""
+    """Replaces the model of sentence_transformers that 0.3.6.1 uses. It has no cross-encoder."""
 
     def __init__(self, *_given, **_named):
         pass
@@ -50,7 +50,7 @@ class Model:
 
 
 class Norm:
-    """scipy is asked for one number."""
+    """Replaces scipy, which Roampal asks for one number."""
 
     @staticmethod
     def ppf(share):
@@ -71,14 +71,14 @@ module("sentence_transformers", SentenceTransformer=Model)
 from roampal.backend.modules.memory import embedding_service
 
 if hasattr(embedding_service.EmbeddingService, "_encode"):
-    # 0.6.0 runs the model itself.
+    # 0.6.0 runs the model itself, without sentence_transformers.
     embedding_service.EmbeddingService._load_model = lambda self: None
     embedding_service.EmbeddingService._encode = lambda self, texts, role="passage": numpy.array([by_words(t) for t in texts])
     embedding_service.EMBEDDING_AVAILABLE = True
 
 
 def answer(told):
-    """The last act: threads of Chroma's would keep the process."""
+    """Writes the answer and exits at once, because Chroma's threads would keep the process alive."""
     json.dump(told, answers)
     answers.flush()
     os._exit(0)

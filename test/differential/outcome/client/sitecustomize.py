@@ -1,5 +1,5 @@
-"""Loaded by every Python whose PYTHONPATH names this folder: the real Roampal's clients use the port of ROAMPAL_TEST_PORT in place of 27182,
-which other programs of this machine may use. They ask no package index for updates, and end by themselves."""
+"""Every Python whose PYTHONPATH names this folder loads this file. It makes the real Roampal's clients use the port of ROAMPAL_TEST_PORT instead of
+27182, which other programs of this machine may use. The clients then ask no package index for updates, and end by themselves."""
 import importlib.machinery
 import os
 import signal
@@ -19,12 +19,12 @@ def at_port(self, path):
 importlib.machinery.SourceFileLoader.get_data = at_port
 signal.alarm(LIFE_S)
 
-# Imported at once by 0.3.6.1, and used by its server alone: 400 MB of a model that no test needs.
+# 0.3.6.1 imports it at once, but only its server uses it: 400 MB of a model that no test needs.
 for name, part in {"sentence_transformers": "SentenceTransformer", "scipy": "stats", "scipy.stats": "norm"}.items():
     stand_in = types.ModuleType(name)
     setattr(stand_in, part, object)
     sys.modules.setdefault(name, stand_in)
 
-# 0.6.0 takes a container for a place where no server runs.
+# In a container, 0.6.0 would assume that no server runs.
 real_exists = os.path.exists
 os.path.exists = lambda path: path != "/.dockerenv" and real_exists(path)
