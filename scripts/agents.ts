@@ -99,7 +99,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const archives = join(draft, "archives");
   mkdirSync(archives);
   // Without --prefix and outside of any project npm reads no settings from there. `npm pack` fetches an archive and
-  // executes nothing of it.
+  // runs none of its scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -160,7 +160,7 @@ function digest(algorithm: string, data: string | Buffer, encoding: "hex" | "bas
   return createHash(algorithm).update(data).digest(encoding);
 }
 
-/** Shape: the command's stdout. */
+/** Runs a command; resolves to its stdout. */
 async function execute(
   command: string,
   args: readonly string[],

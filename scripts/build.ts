@@ -46,7 +46,7 @@ const NATIVE = ["better-sqlite3"];
  * Builds dist/ without checking types, which `npm run check` does. Checking them here as well would take three times as
  * long, in every clone and image, and change no byte of the output.
  *
- * Shape: 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
+ * Returns 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
  */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);

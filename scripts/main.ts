@@ -18,7 +18,7 @@ export type RunOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Shape: the exit code. Errors: a PalaceError is printed as its sentence and hint, and sets the exit code. */
+/** Resolves to the exit code. A PalaceError is printed as its sentence and hint, and sets the exit code. */
 export type Script = (options: RunOptions) => Promise<number>;
 
 /** The clone's root folder, without a trailing slash. */

@@ -15,7 +15,7 @@ const SEEDS: readonly Seed[] = [
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
-/** Shape: the files it made. Errors: those of the file system. */
+/** Returns the files it made. Errors: those of the file system. */
 export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }

@@ -1,6 +1,6 @@
 /**
- * From a bare clone to a palace that proves itself: builds, brings the stack up (compose where an engine answers, the
- * native broker elsewhere), writes one memory through one shim and finds it through another. `./scripts/up` runs it;
+ * Brings up a palace from a bare clone and proves that it works. Builds, starts the stack (compose if an engine answers,
+ * otherwise the native broker), writes one memory through one shim and finds it through another. `./scripts/up` runs it;
  * running it again is quick and changes nothing.
  */
 import { readdirSync, statSync } from "node:fs";

@@ -51,7 +51,7 @@ export function readRegistry(): URL {
   return new URL(askNpm("registry"));
 }
 
-/** Shape: a setting of the machine's npm; `null` if it is not set. */
+/** Returns a setting of the machine's npm, or `null` if it is not set. */
 export function askNpm(setting: string): string {
   return execFileSync("npm", ["config", "get", setting], { encoding: "utf8", cwd: tmpdir(), stdio: "pipe" }).trim();
 }

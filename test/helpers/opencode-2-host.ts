@@ -34,7 +34,7 @@ export class SecondHost {
     this.#directory = directory;
   }
 
-  /** Errors: opencode 2 refuses another default export. */
+  /** Loads the plugin. Errors: any other default export, as opencode 2 refuses it. */
   async load(plugin: unknown): Promise<void> {
     const { id, setup } = plugin as { id?: unknown; setup?: unknown };
     if (typeof id !== "string" || typeof setup !== "function")

@@ -22,7 +22,7 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) { return refu
 int listen(int fd, int backlog) { return refuse(); }
 `;
 
-/** Returns why neither sandbox can be had here; undefined when both can. Errors: the same reason, where CI=true. */
+/** Returns why neither sandbox can be had here; undefined when both can. Throws that reason instead if CI=true. */
 export function sandboxMissing(): string | undefined {
   const reason = whyNot();
   if (reason !== undefined && process.env["CI"] === "true") throw new Error(reason);

@@ -44,7 +44,7 @@ async def embed(*_given, **_named):
 
 
 async def live(case):
-    """Applies outcomes to one memory, one after another; returns its collection and metadata after each."""
+    """Applies outcomes to one memory, one after another; returns its id, score, uses and successes after each."""
     kept = {name: Kept() for name in ("working", "history", "patterns", "memory_bank")}
     promotion = PromotionService(collections=kept, embed_fn=embed)
     outcomes = OutcomeService(collections=kept, promotion_service=promotion)
