@@ -56,7 +56,7 @@ it("20,000 drawers backed up under load are there after everything was destroyed
   expect(publicRows()).toEqual(embedded(ledgerFile));
 });
 
-/** Of the first so many drawers, with their vectors. */
+/** Hash over the first `drawers` drawers and their vectors. */
 function digest(file: string, drawers: number): { rows: number; sha256: string } {
   const ledger = new Database(file, { readonly: true });
   try {

@@ -66,7 +66,7 @@ function makePipe(file: string): void {
   execFileSync("mkfifo", [file]);
 }
 
-it("facts, links and events are put back after everything of a palace was destroyed, and stand in MemPalace's own files again", async () => {
+it("facts, links and events are put back after everything of a palace was destroyed, and are in MemPalace's own files again", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using shim = await palace.shim();
@@ -98,7 +98,7 @@ it("facts, links and events are put back after everything of a palace was destro
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("a restore into a palace shows both, keeps the old one aside, and a write delivered again is not filed twice", async () => {
+it("restore --dry-run counts the palace and the backup, a restore moves the old palace aside, and a repeated write is filed once", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   const again = { wing: "w", room: "r", content: "before the backup" };
@@ -198,7 +198,7 @@ it("a restore that is killed at any step leaves the old palace or the new one, a
     await fill(palace, 5);
     const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
     expect(killed.code, point).toBeNull();
-    // It was kept off for the restore.
+    // The restore kept the broker from starting.
     expect((await palace.run("palace", ["start"])).code, point).toBe(0);
     expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
     expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);
@@ -223,14 +223,14 @@ it("an encrypted backup comes back with its passphrase, from a pipe as well", as
   const done = await palace.run("palace", ["restore", file, "--yes", "--passphrase-file", secret]);
   expect(done).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
-  // A pipe takes it whole.
+  // From a pipe the whole archive is read first.
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
   expect(piped.stdout).toContain("manifest.json");
   expect(leftovers(palace)).toEqual([]);
 });
 
-/** Drawers number 0 to `upTo`, those that are not there yet. */
+/** Files the drawers numbered 0 to `upTo` that are not there yet. */
 async function fill(palace: TestPalace, upTo: number): Promise<void> {
   const client = await palace.client();
   for (let number = 0; number < upTo; number++)
@@ -238,7 +238,7 @@ async function fill(palace: TestPalace, upTo: number): Promise<void> {
   client.close();
 }
 
-/** What nobody needs any more, in the home. */
+/** Files in the home that a finished backup or restore must have removed. */
 function leftovers({ config }: TestPalace): string[] {
   return readdirSync(config.paths.home).filter((name) => /^\.(?:backup|restore)-|^restore\.json/.test(name));
 }

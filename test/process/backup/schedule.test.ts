@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** About a third of a second. */
+/** Backup interval: about a third of a second. */
 const OFTEN = "0.0001";
 
-it("the broker makes backups by itself, keeps the newest, and doctor says how they fare", async () => {
+it("the broker makes backups by itself, keeps the newest, and doctor reports their state", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir, MEMPALACE_BACKUP_HOURS: OFTEN, MEMPALACE_BACKUP_KEEP: "2" };
@@ -16,13 +16,13 @@ it("the broker makes backups by itself, keeps the newest, and doctor says how th
   await expect.poll(() => seenNow(dir).includes(first[0] ?? "") || seenNow(dir).length).toBe(2);
   await palace.run("palace", ["stop"]);
   expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
-  // It is late when nobody has made one for an interval and a half: a quick machine has to wait for that.
+  // A backup is late after one and a half intervals without one: a quick machine has to wait for that.
   await expect
     .poll(() => backupsCheck(palace, env))
     .toMatchObject({ state: "warn", hint: expect.stringContaining("palace backup") as string });
 });
 
-it("a backup that fails is told by doctor, and the next that does not clears it", async () => {
+it("doctor reports a backup that failed, until the next backup succeeds", async () => {
   await using palace = createTestPalace();
   const dir = join(palace.home, "backups");
   writeFileSync(dir, "a file stands there");
@@ -39,7 +39,7 @@ it("a backup that fails is told by doctor, and the next that does not clears it"
   await expect.poll(() => readFileSync(list, "utf8").includes('"failure": null')).toBe(true);
 });
 
-it("forget names the backups that still hold a text, and makes them anew when told to", async () => {
+it("forget names the backups that still hold a text, and with --rewrite-backups rewrites them", async () => {
   await using palace = createTestPalace();
   await using shim = await palace.shim();
   const { drawer_id: id } = await shim.call("mempalace_add_drawer", {
