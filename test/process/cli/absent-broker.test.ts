@@ -1,4 +1,4 @@
-/** Commands in a place whose broker runs elsewhere and is down: they say so at once, and a write is kept as an agent's is. */
+/** Commands where the broker runs elsewhere and is down: they say so at once, and a write is spooled as an agent's write is. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 /** Longest time of a command that finds no broker, beyond `STARTS_MAX` starts of one that needs none, ms. */
 const AT_ONCE_MS = 1_000;
 const STARTS_MAX = 3;
-/** A process that starts beside others is slow at times. */
+/** Starting a process on a busy machine is slow at times. */
 const TRIES = 5;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 
@@ -53,7 +53,7 @@ async function expectAtOnce(palace: TestPalace, broker: string | undefined, code
   expect(written.code).toBe(0);
 }
 
-test("a command hears at once that no broker answers where MEMPALACE_BROKER points, and its write is kept and delivered", async () => {
+test("a command says at once that no broker answers at MEMPALACE_BROKER, and its write is spooled and delivered later", async () => {
   await using palace = createTestPalace();
   await expectAtOnce(palace, `unix:${palace.config.paths.socketPath}`, 3);
   const refused = await palace.run("palace", ["call", "add_drawer", '{"wing":"w"}'], {
@@ -65,7 +65,7 @@ test("a command hears at once that no broker answers where MEMPALACE_BROKER poin
   expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
 });
 
-test.runIf(isRoot)("where the palace can only be read and its broker is down, a command hears so at once", async () => {
+test.runIf(isRoot)("if the palace is read-only and its broker is down, a command says so at once", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   broker.kill("SIGKILL");

@@ -1,4 +1,4 @@
-/** `palace import adopt DIR`, on a palace that our files driver made at another place: looked at, adopted, and said where it is. */
+/** `palace import adopt DIR` on a palace that our files driver made in another folder: a dry run, the adoption, and the hint after it. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -31,14 +31,14 @@ async function adopt(
   return { code, said: JSON.parse(stdout) as Record<string, never> };
 }
 
-it("adopt looks first, then takes a palace over where it lies, and says how agents reach it", async () => {
+it("adopt shows what it would do, then adopts a palace in its own folder, and says how agents reach it", async () => {
   await using palace = createTestPalace();
   const home = join(palace.home, "two years");
   const palaceDir = join(home, "palace");
   expect(await adopt(palace, home)).toMatchObject({ code: 2, said: { error: { code: "CONFIG_USAGE" } } });
   await makePalace(palaceDir);
   const before = readdirSync(palaceDir);
-  // The home above it names it as well.
+  // The palace's home may be given instead of the palace folder.
   expect(await adopt(palace, home, "--dry-run")).toMatchObject({
     code: 0,
     said: { palace: palaceDir, dryRun: true, drawers: ROWS - 1, queued: 0, vectors: ROWS - 1, width: 384, torn: null },
@@ -50,7 +50,7 @@ it("adopt looks first, then takes a palace over where it lies, and says how agen
       code: 0,
       said: { palace: palaceDir, drawers: ROWS - 1, adoption: { state: "verified", rows: ROWS - 1 } },
     });
-    // Again is quick and harmless, and in words it says what to do next.
+    // A second adopt is quick and harmless, and its text output says what to do next.
     const { code, stdout } = await palace.run("palace", ["adopt", palaceDir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/all 119 rows of the public palace are in this memory/);

@@ -1,4 +1,4 @@
-/** `palace history`: a person sees who wrote what and when, finds the agent to take back, and nobody else may look. */
+/** `palace history`: a person sees who wrote what and when, finds the agent whose writes to undo, and only admins may look. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -47,7 +47,7 @@ test("audit lists writes newest first, by agent, tool and time", async () => {
 
   const shown = await palace.run("palace", ["audit", "--client", "two", "--tool", "kg_add"]);
   expect(shown.stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\ttwo\tunix\tkg_add\t/);
-  // People read words, and a file by the name that they know.
+  // Without --json the output is text, with file names as the user knows them.
   expect(shown.stdout).toContain("\tsubject two, predicate wrote, object three");
   const project = join(palace.home, "project");
   mkdirSync(project);
@@ -96,7 +96,7 @@ test("a write that waited for a broker shows when it arrived and what its client
   const shim = await palace.shim();
   await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: "made in an outage" });
   await shim.close();
-  // As if it had lain there for two days.
+  // Date the spooled write two days back.
   const { spoolDir } = palace.config.paths;
   const file = join(spoolDir, readdirSync(spoolDir).find((name) => name.endsWith(".json")) ?? "");
   const madeAtMs = Date.now() - 2 * 86_400_000;

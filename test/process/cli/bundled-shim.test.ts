@@ -1,4 +1,4 @@
-/** The shim as it is shipped, one file of another kind than its sources: what it starts, it must still find. */
+/** The shim as it is shipped, bundled into one JavaScript file: it must still find the broker that it starts. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -12,12 +12,12 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
 const VERBS = [...WORDS, "mine projects", "repair status", "backup verify"];
 
-/** What upstream's tools say of a palace that holds nothing. */
+/** Answer of upstream's tools about an empty palace. */
 const EMPTY = expect.objectContaining({ error: "No palace found" }) as object;
 
 type Answer = { code: number | null; stdout: string; stderr: string };
 
-/** Runs a verb with --json; the one document it prints. */
+/** Runs a verb with --json and parses the one document that it prints. */
 async function json(
   palace: TestPalace,
   args: string[],
@@ -78,7 +78,7 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
       value: { error: { code: "CONFIG_USAGE" } },
     });
   expect(await palace.run("palace", ["--palace"])).toMatchObject({ code: 2, stdout: "" });
-  // As "$FOLDER" becomes where it is not set: the folder that we are in is not what was meant.
+  // `"$FOLDER"` with an unset variable is "": that must not mean the current folder.
   for (const args of [
     ["mine", "docs", ""],
     ["search", ""],
@@ -98,7 +98,7 @@ test("an error is one sentence and one hint on stderr, or one JSON document on s
   });
 });
 
-test("start, status, restart and stop tell the same story, and a stop holds until start", async () => {
+test("start, status, restart and stop agree on the broker's state, and a stop lasts until the next start", async () => {
   await using palace = createTestPalace();
   expect(await json(palace, ["status"])).toMatchObject({ code: 3, value: { running: false, stoppedByHand: false } });
   const started = await json(palace, ["start"]);
@@ -179,7 +179,7 @@ test("call takes arguments from the line or stdin, tools lists what it can call,
   expect((await palace.run("palace", ["search", "--wing", "nowhere", "heron"])).stdout).toBe("Nothing found.\n");
 });
 
-test("doctor is green on a healthy palace, tells a stop by hand, and is red when the palace vanished", async () => {
+test("doctor is green on a healthy palace, reports a stop by hand, and is red when the palace has vanished", async () => {
   await using palace = createTestPalace();
   const checksOf = async (
     args: string[] = [],
@@ -196,10 +196,10 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
   expect(await checksOf(["--no-start"])).toMatchObject({ code: 0, states: { broker: "warn" } });
   const healthy = await checksOf();
   expect(healthy.code).toBe(0);
-  // There is no model here, and a hint what to type to get it.
+  // The model is missing here, and doctor hints at the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // Where the tests run in a container their palaces are on no volume.
+  // In a container the test palaces are outside of any volume, so this check is left out.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([
@@ -243,7 +243,7 @@ test("doctor is green on a healthy palace, tells a stop by hand, and is red when
   expect(await checksOf()).toMatchObject({ code: 1, states: { home: "fail" } });
 });
 
-test("a palace that vanished is begun anew only with start --new", async () => {
+test("start begins a new palace in place of a vanished one only with --new", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ wing: "w", room: "r", content: "something" })]);
   await palace.run("palace", ["stop"]);
@@ -275,7 +275,7 @@ test("logs shows the end of the log, and with -f what is added", async () => {
   });
   let followed = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (followed += text));
-  // The follower says nothing when it is ready: the log is written to until it sees some of it.
+  // The follower does not report when it is ready: the test writes to the log until the follower shows some of it.
   for (let tries = 0; followed === "" && tries < 60; tries += 1) {
     await palace.run("palace", ["call", "no_such_tool"]);
     await sleep(300);
@@ -292,7 +292,7 @@ test("up proves that two shims share the palace and leaves no trace in it", asyn
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
-  // It says how search works here, and what is next.
+  // The output says how search works here, and the next command.
   expect(stdout).toMatch(/^Search finds memories by words only, without a model: .*palace doctor` says what to do\.$/m);
   expect(stdout).toContain("./scripts/palace install all");
   expect((await json(palace, ["up"])).value).toMatchObject({
@@ -308,7 +308,7 @@ test("the demo finds what it filed, lets two agents meet, and leaves neither pro
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  // Three right answers by words alone, each with its file, its line and whole lines of it.
+  // Three right answers from word search alone, each with its file, its line number and whole lines.
   const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
   expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
     [

@@ -1,6 +1,6 @@
 /**
- * What the commands say where a stranger was left without a word, or with a false one: each executable explains itself, ids follow a
- * search, an answer of no is a document too, and what could not be done names what is in the way and what to type.
+ * Output of the commands where a new user once got none or a wrong one. Each executable has a help text, a search shows ids, and a
+ * refused question still prints a JSON document. A failure names its cause and the next command.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const NOTE = { wing: "w", room: "r", content: "The heron stands in the reeds at dawn." };
 
-test("every executable explains itself and tells its version, whatever stdin does", async () => {
+test("every executable prints its help and its version, also with a stdin that stays open", async () => {
   await using palace = createTestPalace();
   for (const bin of ["mp-shim", "mempalace-docs", "mempalace-session", "mempalace", "mempalace-broker"]) {
-    // No input and no end of it: who waits for stdin here never comes back.
+    // Stdin stays open and empty: an executable that reads it would hang.
     const run = async (option: string): Promise<{ status: number | null; stdout: string; stderr: string }> => {
       const child = spawn(process.execPath, [palace.executable(bin), option], { env: palace.env });
       const said = { stdout: "", stderr: "" };
@@ -36,15 +36,15 @@ test("every executable explains itself and tells its version, whatever stdin doe
 });
 
 test("a clone has MemPalace's command line too, started as ours is", () => {
-  // Read and not run: a launcher installs the dependencies first.
+  // The launchers are read, not run: running one would install the dependencies first.
   const [ours, theirs] = ["palace", "mempalace"].map((name) => readFileSync(join(ROOT, "scripts", name), "utf8"));
-  // All but what is quick for agents, the shim and hooks, which `mempalace` has no words for.
+  // Compares all lines except the fast path for agents (shim and hooks): `mempalace` has no such verbs.
   const commands = (text = ""): string => text.replaceAll(/^#.*\n|^if .*; fi\n|^if [^]*?^fi\n/gm, "");
   expect(commands(theirs)).toBe(commands(ours).replace("launch palace", "launch mempalace"));
   expect(statSync(join(ROOT, "scripts/mempalace")).mode & 0o111).toBe(0o111);
 });
 
-test("a no is a document: mempalace repair --json where nobody can be asked", async () => {
+test("mempalace repair --json without a terminal prints a JSON document that says nothing was done", async () => {
   await using palace = createTestPalace();
   mkdirSync(palace.config.paths.home, { recursive: true });
   writeFileSync(palace.config.paths.graphFile, "");
@@ -78,7 +78,7 @@ test("a search shows the ids that reveal and forget take, and says that the mode
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer says the same and stays: that is no place where the forgotten one still stands.
+  // The other drawer has the same text and stays; forget must not count it as a leftover of the forgotten one.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;

@@ -13,7 +13,7 @@ if (missing !== undefined) console.log(`left out: the command line of ${VERSION}
 const WHERE = ["--stream", "project/p", "--room", "delegation"];
 const FROM = ["--type", "task.request", ...WHERE, "--from-agent", "a"];
 
-/** Runs one of ours to its end, or fails with what it said. */
+/** Runs one of our commands to its end, and fails with its output if it fails. */
 async function json(palace: TestPalace, args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
   expect(code, stderr).toBe(0);
@@ -21,7 +21,7 @@ async function json(palace: TestPalace, args: string[]): Promise<Record<string, 
 }
 
 it.skipIf(missing !== undefined)(
-  "what the two command lines print of one log is the same, and so are their exit codes",
+  "both command lines print the same for one log, with the same exit codes",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();
@@ -65,7 +65,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-/** One JSON document, or text whose shortened bodies may end in either sign. */
+/** Parses a JSON document; in text it unifies the two signs that may end a shortened body. */
 function told(output: string): unknown {
   const text = output.trim();
   return text.startsWith("{")
@@ -93,7 +93,7 @@ test("an event that is appended while no broker may run is kept, and is there on
   await palace.run("palace", ["stop"]);
   const append = ["logstream", "append", ...FROM, "--body", "kept"];
   expect((await palace.run("palace", append)).stdout).toContain("is filed as soon as there is one");
-  // What is wrong in itself is refused at once.
+  // An event with a bad value is refused at once, without a broker.
   const wrong = await palace.run("palace", ["logstream", "append", ...FROM, "--status", "none"]);
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("status='none' is not one of")]);
   await palace.run("palace", ["start"]);
@@ -103,7 +103,7 @@ test("an event that is appended while no broker may run is kept, and is there on
   expect((await palace.run("palace", ["spool", "list"])).stdout).not.toContain("event_append");
 });
 
-test("a watch begins with what comes from now on, goes on where it was, and shows nobody's own events to him", async () => {
+test("a watch shows events from now on, resumes where it stopped, and leaves out the watcher's own events", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const append = (from: string, body: string): Promise<unknown> =>
@@ -140,7 +140,7 @@ test("a watch begins with what comes from now on, goes on where it was, and show
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("is not a valid event type")]);
 });
 
-test("a task starts an agent in a checkout that is clean and where the task says, and nowhere else", async () => {
+test("a task starts an agent only in a clean checkout at the place that the task names", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [folder, bin] = [join(palace.home, "checkout"), join(palace.home, "bin")];
@@ -151,7 +151,7 @@ test("a task starts an agent in a checkout that is clean and where the task says
     }).trim();
   git("init", "-q", "-b", "main");
   git("commit", "-q", "--allow-empty", "-m", "first");
-  // Stands in for the agent: says where it was started, and with what.
+  // A script in place of the agent: it prints its folder and its arguments.
   writeFileSync(join(bin, "claude"), '#!/bin/sh\npwd\necho "$1 $2"\nexit 3\n');
   chmodSync(join(bin, "claude"), 0o755);
   const create = [

@@ -1,4 +1,4 @@
-/** `palace doctor --fix`: what it puts right around real brokers, what it leaves, and that a second run finds nothing. */
+/** `palace doctor --fix` around real brokers: what it fixes, what it leaves alone, and that a second run finds nothing to do. */
 import {
   chmodSync,
   existsSync,
@@ -28,7 +28,7 @@ async function fix(palace: TestPalace, args: string[] = [], env: Record<string, 
   return { code, fixes, names: fixes.map(({ name }) => name), states };
 }
 
-test("what a killed broker left is removed, one is started, and a second run finds nothing to do", async () => {
+test("--fix removes a killed broker's leftovers and starts a broker, and a second run finds nothing to do", async () => {
   await using palace = createTestPalace();
   const { socketPath, gatePath, brokerFile, wantedFile, stateDir, tag } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -60,7 +60,7 @@ test("what a killed broker left is removed, one is started, and a second run fin
   expect(plain.stdout).toContain("Nothing to put right.");
 });
 
-test("folders of ours that are gone are made, for their user alone", async () => {
+test("--fix makes missing folders again, readable by their user alone", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   const said = await palace.run("palace", ["doctor", "--fix", "--no-start"]);
@@ -71,7 +71,7 @@ test("folders of ours that are gone are made, for their user alone", async () =>
   expect(existsSync(palace.config.paths.home)).toBe(false);
 });
 
-test("a broker that is held keeps its socket and its note, and what is none of ours stays", async () => {
+test("--fix leaves a stopped (SIGSTOP) broker's socket and broker.json, and files that are not ours", async () => {
   await using palace = createTestPalace();
   const { socketPath, brokerFile, gatePath } = palace.config.paths;
   const broker = await palace.startBroker();
@@ -91,7 +91,7 @@ test("a broker that is held keeps its socket and its note, and what is none of o
   expect([gatePath, brokerFile].map((file) => readFileSync(file, "utf8"))).toEqual(Array(2).fill("somebody's file"));
 });
 
-test("spooled writes are delivered once, and a stop by hand is not lifted for them", async () => {
+test("--fix delivers spooled writes once, but does not start a broker that was stopped by hand", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   await palace.run("palace", ["stop"]);
@@ -105,7 +105,7 @@ test("spooled writes are delivered once, and a stop by hand is not lifted for th
   expect(JSON.parse(found.stdout)).toMatchObject({ total: 1 });
 });
 
-test("an agent that has drifted is wired again; another palace's agent and foreign lines stay", async () => {
+test("--fix wires an agent again whose configuration changed; another palace's agent and foreign lines stay", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const claude = join(palace.home, ".claude.json");
   const pi = join(palace.home, ".pi/agent/mcp.json");
@@ -134,7 +134,7 @@ test("a backup that is due is made into the folder of the others, and none where
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
   const clock = makeSteppedClock(palace.home);
-  // To the broker its backup is a new one; to everybody else it is days old.
+  // The broker takes its last backup for a new one; every other reader sees that it is days old.
   clock.step(-5 * DAY_MS);
   await palace.startBroker({ ...env, ...clock.env });
   const made = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".tar")) : []);
@@ -151,7 +151,7 @@ test("a backup that is due is made into the folder of the others, and none where
   expect(existsSync(dir)).toBe(false);
 });
 
-test("what cannot be put right is told with its reason, and the rest is done", async () => {
+test("--fix gives the reason for each thing that it could not fix, and fixes the rest", async () => {
   await using palace = createTestPalace();
   const { stateDir, socketPath } = palace.config.paths;
   mkdirSync(dirname(dirname(stateDir)), { recursive: true });

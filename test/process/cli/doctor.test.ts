@@ -1,4 +1,4 @@
-/** What `palace doctor` sees of a machine around a real broker: its clock, its user, a small disk, a token that is refused. */
+/** `palace doctor` checks the machine around a real broker: the clock, the user, a small disk, a refused token. */
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function doctor(palace: TestPalace, env: Record<string, string | undefined
   return Object.fromEntries(checks.map((check) => [check.name, check]));
 }
 
-test("a broker whose clock is wrong is told", async () => {
+test("doctor warns of a broker whose clock differs from this machine's", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   await palace.startBroker(clock.env);
@@ -30,7 +30,7 @@ test("a broker whose clock is wrong is told", async () => {
     .toMatchObject({ state: "warn", detail: expect.stringMatching(/behind this one/) });
 });
 
-test("a token that the broker does not take is told as such where it is used", async () => {
+test("doctor reports a token that the broker refuses on the machine that uses it", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.run("palace", ["token", "add", "box", "--days", "3"]);
@@ -55,7 +55,7 @@ test("a token that the broker does not take is told as such where it is used", a
   expect(said["tokens"]).toBeUndefined();
 });
 
-test.skipIf(!isRoot)("a disk that is nearly full is told before it is full", async () => {
+test.skipIf(!isRoot)("doctor warns of a disk that is nearly full", async () => {
   await using palace = createTestPalace();
   const { home } = palace.config.paths;
   mkdirSync(home, { recursive: true });
@@ -72,7 +72,7 @@ test.skipIf(!isRoot)("a disk that is nearly full is told before it is full", asy
   }
 });
 
-test.skipIf(!isRoot)("another user than the broker's is told whose socket it is", async () => {
+test.skipIf(!isRoot)("doctor tells another user of the machine whose socket it is", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect((await doctor(palace))["uid"]).toMatchObject({

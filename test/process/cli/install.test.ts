@@ -20,7 +20,7 @@ import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts
 
 const CLAUDE = '{\n  "numStartups":   3\n}\n';
 const SETTINGS = '{"hooks": {"Stop": []}}';
-/** Places where a write can be cut off: between files, and when one is written but not yet there. */
+/** Kill points: between two files, and when a file is written but not yet renamed into place. */
 const FAULTS = ["install.step", "file.before-rename"];
 const STEPS_MAX = 40;
 
@@ -47,7 +47,7 @@ const files = (home: string): string[] =>
     .map((entry) => entry.name)
     .sort();
 
-test("all wires what is found and says what it left out; twice is once; uninstall gives the bytes back", async () => {
+test("install --all wires the agents it finds and names the others; a second run changes nothing; uninstall restores the bytes", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   expect((await json(palace, "agents")).value.agents).toMatchObject([
@@ -74,7 +74,7 @@ test("all wires what is found and says what it left out; twice is once; uninstal
   expect(existsSync(join(palace.home, ".mempalace"))).toBe(false);
 });
 
-test("an agent that is named is wired though it is not here; one that cannot be does not keep the others", async () => {
+test("an agent given by name is wired even if it is not installed, and one that fails does not stop the others", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   const named = await palace.run("palace", ["install", "pi"]);
   expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining("not on the PATH") });
@@ -95,7 +95,7 @@ test("an agent that is named is wired though it is not here; one that cannot be 
   expect(codex.stdout).toContain("[mcp_servers.mempalace]");
 });
 
-test("install, agents and doctor name what an agent prefers to ours, and what to type", async () => {
+test("install, agents and doctor name the entry that an agent uses instead of ours, and the command that fixes it", async () => {
   await using palace = createTestPalace({ env: { PATH: "/usr/bin:/bin" } });
   settle(palace.home);
   const server = { mcpServers: { mempalace: { command: "python3", args: ["-m", "mempalace.mcp_server"] } } };

@@ -64,7 +64,7 @@ const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes:
   .filter((entry) => entry.isDirectory())
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-/** A clone in which the sources and what is built of them say which of them runs. */
+/** A clone whose sources and build each print which of the two runs. */
 function makeClone(): string {
   const clone = mkdtempSync(join(folder, "it's a clone-"));
   for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
@@ -97,14 +97,14 @@ async function shimOf(clone: string, path: string, ...args: string[]): Promise<S
   return { code, pid: child.pid, stdout };
 }
 
-/** With nothing on PATH no process but one that is named by its path can be started: the noted Node, or none. */
+/** With an empty PATH only a program given by its full path can start: the Node that the launcher has noted. */
 const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
 
-test("scripts/palace shim runs what is built, and the sources where that is missing, older than they are or asked for more", async () => {
+test("scripts/palace shim runs the build, or the sources if the build is missing, older or lacks what is asked for", async () => {
   const changes: ((clone: string) => void)[] = [
-    // As git does it: another file in its place.
+    // git replaces a file by another one; it does not write into it.
     (clone) => {
       rmSync(join(clone, "src/bin/palace.ts"));
       writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
@@ -124,7 +124,7 @@ test("scripts/palace shim runs what is built, and the sources where that is miss
     }
 });
 
-test("from its second start on scripts/palace shim starts nothing on its way to Node: it becomes it", async () => {
+test("from its second start on scripts/palace shim starts no other process: it becomes Node by exec", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
@@ -132,7 +132,7 @@ test("from its second start on scripts/palace shim starts nothing on its way to 
   expect(second).toMatchObject({ code: 0, stdout: `built ${process.execPath} ${second.pid}` });
 });
 
-test("a Node that was replaced since, also by one of an older date, or that is gone, is looked for again", async () => {
+test("the launcher looks for Node again after the noted one was removed or replaced, also by a file with an older date", async () => {
   const clone = makeClone();
   const bin = join(clone, "bin");
   const node = join(bin, "node");
@@ -158,7 +158,7 @@ test("a Node that was replaced since, also by one of an older date, or that is g
 });
 
 test.each(["palace", "mempalace", "roampal"])(
-  "scripts/%s runs what is built, and the sources where that is missing or older than they are",
+  "scripts/%s runs the build, or the sources if the build is missing or older than they are",
   async (name) => {
     const clone = makeClone();
     cpSync(join(ROOT, "scripts", name), join(clone, "scripts", name));
@@ -178,7 +178,7 @@ test.each(["palace", "mempalace", "roampal"])(
   },
 );
 
-test("a hook of a clone is what is built; where something would have to be fetched first it fetches nothing and says nothing", async () => {
+test("a hook in a clone runs the build; if dependencies would have to be fetched first, it fetches nothing and prints nothing", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
   setAge(join(clone, "dist/bin"), -60);
@@ -203,7 +203,7 @@ test("a hook of a clone is what is built; where something would have to be fetch
   setAge(join(clone, "package-lock.json"), -120);
   expect(await start(path, "hook", "claude-code")).toMatchObject({ exitCode: 0, stdout: "" });
   expect(existsSync(join(clone, "npm-called"))).toBe(false);
-  // Whoever is no hook has it fetched.
+  // Any other verb fetches them.
   expect((await start(path, "status")).exitCode).not.toBe(0);
   expect(existsSync(join(clone, "npm-called"))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** add, ls, show, edit and rm, as a person types them: with a real broker, and in a terminal where one is asked. */
+/** add, ls, show, edit and rm as a person types them: with a real broker, and in a terminal if they ask a question. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ async function done(args: string[], input?: string): Promise<string> {
   return stdout.trimEnd();
 }
 
-/** Types a command in a terminal, and `keys` at its question. */
+/** Runs a command in a terminal and types `keys` at its question. */
 function typed(command: string, keys = "", env: Env = {}): { code: number | null; screen: string } {
   return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
@@ -59,7 +59,7 @@ test("a note is added from words or stdin, listed newest first and shown by a pa
   expect(stderr).toMatch(/there is no wing hime\n.*palace ls home\n/);
 });
 
-test("a note goes to the wing of the project it is written in, and an empty one nowhere", async () => {
+test("a note goes to the wing of the project it is written in, and an empty note is refused", async () => {
   const project = join(palace.home, "Blue Boat");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(join(project, "src"));
@@ -76,7 +76,7 @@ test("a secret in a drawer is masked by show, and shown to the owner with --unma
   expect(await done(["show", id])).toMatch(/^token \[redacted: /);
   expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET}`);
   expect(await done(["reveal", id.slice(0, -4)])).toBe(`token ${SECRET}`);
-  // The editor has the secret, so that no mask is written over it.
+  // The editor gets the secret itself, so that saving does not write a mask over it.
   await done(["edit", id], `token ${SECRET} of the build`);
   expect(await done(["show", id, "--unmask"])).toBe(`token ${SECRET} of the build`);
 });

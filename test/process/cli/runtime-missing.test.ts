@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** As if the package were not installed. */
+/** Module hook that makes `onnxruntime-node` look as if it were not installed. */
 const HOOK = `import { registerHooks } from "node:module";
 registerHooks({
   resolve(specifier, context, next) {

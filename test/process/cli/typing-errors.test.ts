@@ -1,8 +1,8 @@
-/** What somebody typed wrongly is told with what was probably meant. */
+/** A typing error is answered with the option or wing that was probably meant. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an option that there is not is an error with the nearest one, and a wing that there is not is named", async () => {
+test("an unknown option is an error that offers the nearest one, and an unknown wing is named", async () => {
   await using palace = createTestPalace();
   const bogus = await palace.run("palace", ["search", "x", "--limt", "3"]);
   expect(bogus.code).toBe(2);

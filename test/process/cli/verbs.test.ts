@@ -7,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const OLD_NAME = /^palace: [a-z-]+ is now `\.\/scripts\/palace [a-z -]+`\n/;
 
-test("an old name does what its new one does, and names it on stderr, but not to who asks for JSON", async () => {
+test("an old verb name does what the new name does, and names the new one on stderr unless --json is given", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["call", "add_drawer", '{"wing":"notes","room":"r","content":"a key behind the door"}']);
   const pairs: [old: string, now: string][] = [
@@ -31,7 +31,7 @@ test("an old name does what its new one does, and names it on stderr, but not to
   expect(json.stderr).toBe("");
 });
 
-test("a word that means a verb runs it when that only reads or adds; any other verb is suggested with what was typed", async () => {
+test("a synonym of a verb runs it if the verb only reads or adds; any other verb is only suggested", async () => {
   await using palace = createTestPalace();
   const noted = await palace.run("palace", ["remember", "the key is behind the door", "--wing", "w"]);
   expect(noted).toMatchObject({ code: 0, stderr: expect.stringContaining("remember runs `./scripts/palace add`\n") });
@@ -54,7 +54,7 @@ test("a word that means a verb runs it when that only reads or adds; any other v
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
 });
 
-test("bash completes verbs, subverbs and options, wherever --palace is; the man page is one that man can print", async () => {
+test("bash completes verbs, subverbs and options, wherever --palace is; man can print the man page", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
   const file = join(palace.home, "palace.bash");
@@ -74,7 +74,7 @@ test("bash completes verbs, subverbs and options, wherever --palace is; the man 
   expect(complete("help", "sea")).toEqual(["search"]);
   const { stdout: man } = await palace.run("palace", ["completions", "man"]);
   expect(man).toMatch(/^\.TH PALACE 1 /);
-  // Nothing in it is beyond ASCII, and no text begins like a request.
+  // The page is pure ASCII, and no text line begins like a roff request.
   expect(man).toMatch(/^[\n\x20-\x7E]+$/);
   const wrong = await palace.run("palace", ["completions", "zhs"]);
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("did you mean zsh?")]);
