@@ -1,4 +1,4 @@
-/** Each agent stands in the journal by its own name, so that an undo reaches one of them and no other. */
+/** The journal records each agent's own name, so that an undo takes back the writes of one agent only. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** A shim spoken to as an agent does, its handshake included. */
+/** A shim that the test speaks to as an agent does, handshake included. */
 function agent(palace: TestPalace, name: string) {
   const child = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -27,7 +27,7 @@ function agent(palace: TestPalace, name: string) {
   };
 }
 
-test("a shim without a name takes its agent's, and keeps it when the broker is another one", async () => {
+test("a shim without a name takes its agent's name, and keeps it when another broker takes over", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const [claude, opencode] = [agent(palace, "claude-code"), agent(palace, "opencode\r\nX: y")];

@@ -109,7 +109,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     sshd.renewHostKey();
     await sshd.start();
     expect(await shim.call("mempalace_add_drawer", note(2))).toMatchObject({ spooled: true });
-    // What is said of the moment without an sshd is not what is waited for.
+    // While sshd restarts the error is another one; wait for the refused host key.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
     await expect.poll(refusal, { timeout: 30_000 }).toContain("not the pinned one");

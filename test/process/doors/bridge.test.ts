@@ -1,6 +1,6 @@
 /**
- * The SSH bridge, through a real sshd: another home on this machine stands for the container, so that each step can be watched.
- * Real containers come in test/topology.
+ * The SSH bridge, through a real sshd. Another home on this machine takes the container's part, so that each step can be watched.
+ * test/topology has real containers.
  */
 import { execFile } from "node:child_process";
 import {
@@ -63,7 +63,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     await near.close();
   });
 
-  test("takes the agents along that had a broker of their own here, and stopping from here is not stopping the host's", async () => {
+  test("stops the local broker and serves its agents too; `palace stop` here does not stop the host's broker", async () => {
     await using all = await pair();
     const { box, host, setup } = all;
     await box.run("palace", ["start"]);
@@ -158,7 +158,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("whose shared connection hangs connects alone, and a host whose shell prints text at its start is set up all the same", async () => {
+  test("makes its own connection if the shared one hangs, and can be set up on a host whose shell prints text at its start", async () => {
     const shared = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
     await using all = await pair(shared);
     const { box, host, setup, sshd } = all;
@@ -181,7 +181,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     const control = /^controlpath (.*)$/m.exec(await ssh("-G", "testhost"))?.[1] ?? "";
     process.kill(master, "SIGSTOP");
     try {
-      // It still holds the forwarding, and nobody can ask it any more.
+      // The hanging connection still has the forwarding, and cannot be asked to give it up.
       renameSync(control, `${control}.away`);
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
       // On a machine under load the first write may be spooled. The next call then delivers it.
@@ -196,7 +196,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
       expect(await isListed()).toBe(true);
       // Its own connection may end while the shared one still hangs: a new one is made beside it.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
-      // One that was made while the machine was slow to answer may still be ending.
+      // A connection that was made while the machine was slow may still be ending.
       await expect.poll(() => forwarding().length).toBe(1);
       process.kill(forwarding()[0]!, "SIGKILL");
       await expect.poll(isListed).toBe(true);
@@ -205,7 +205,7 @@ describe.skipIf(sshdMissing)("a bridge", () => {
     }
   });
 
-  test("is taken back: the entry, the key and the resident are gone, other entries as they were", async () => {
+  test("is removed with its entry, its key and its resident process, and other entries stay as they were", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");
@@ -241,8 +241,8 @@ describe.skipIf(sshdMissing)("a bridge", () => {
   });
 });
 
-describe.skipIf(process.getuid?.() !== 0)("root, who lets a key in for somebody else", () => {
-  test("leaves his file his, with its mode, and makes him one where he has none", async () => {
+describe.skipIf(process.getuid?.() !== 0)("root, who adds a key to another user's authorized_keys", () => {
+  test("leaves that file's owner and mode as they were, and makes the file if it is missing", async () => {
     await using host = createTestPalace();
     const key = ssh2.utils.generateKeyPairSync("ed25519").public;
     const file = join(host.home, "his/.ssh/authorized_keys");

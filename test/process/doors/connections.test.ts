@@ -1,4 +1,4 @@
-/** A door has room for who proves a token, however many connections prove nothing, and for others beside one greedy peer. */
+/** A door keeps room for clients that prove a token, however many connections prove none, and for others beside one greedy peer. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
@@ -42,7 +42,7 @@ test("1,100 TCP connections that prove nothing keep no token holder out, and are
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer with all connections of its share reads why it gets no more, and shuts nobody else out", async () => {
+test("a peer that uses up its share of connections is told why it gets no more, and others still connect", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(

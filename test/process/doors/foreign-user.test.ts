@@ -29,7 +29,7 @@ test.skipIf(reason)("a peer of another uid is refused and named in the log, the 
   const ask = async (uid: number): Promise<string> =>
     (await promisify(execFile)(process.execPath, ["-e", ASK, socketPath, String(uid)])).stdout.trim();
 
-  // As it is made, others do not even reach the socket.
+  // With the folder modes that the broker sets, other users do not even reach the socket.
   expect(await ask(NOBODY)).toBe("EACCES");
   for (let path = dirname(socketPath); path !== dirname(palace.home); path = dirname(path)) chmodSync(path, 0o755);
   chmodSync(socketPath, 0o666);

@@ -1,7 +1,7 @@
 /**
- * The official MCP conformance suite against `/mcp` over TCP: all its scenarios with the suite's own tools behind our door, and
- * those that need no such tools against a real broker. What must pass and what does not apply stands here, scenario by scenario;
- * a scenario that does otherwise, a new one and a vanished one fail.
+ * The official MCP conformance suite against `/mcp` over TCP. All scenarios run with the suite's own tools behind our door; the
+ * scenarios that need no such tools also run against a real broker. The tables below list each scenario that must pass or does not
+ * apply. Any other result, a new scenario and a missing scenario fail.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const NOT_DECLARED = (capability: string): string =>
 const MAY = "a server may, and ours does not";
 const ASKS_CLIENT = "needs a server that asks its client; ours never does, it works without sessions";
 
-/** What the specification leaves to the server: it fails its checks, and why it may. */
+/** Scenarios of optional features that we do not offer: their checks fail, with the reason why they may. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   "logging-set-level": NOT_DECLARED("logging"),
   "tools-call-with-logging": NOT_DECLARED("logging"),
@@ -93,7 +93,7 @@ describe("the conformance suite, its tools behind our door", () => {
   test.each(Object.entries(NOT_OFFERED))("%s does not apply: %s", (scenario) => {
     const failed = (results.get(scenario) ?? []).filter(({ status }) => status === "FAILURE");
     expect(failed.length, "it passes now: move it to PASSES").toBeGreaterThan(0);
-    // It was told so in order; nothing broke.
+    // The suite got a proper error answer; nothing broke.
     for (const { errorMessage } of failed)
       expect(errorMessage).toMatch(/-32601|does not support|Unknown tool|No progress notifications/);
   });
@@ -117,7 +117,7 @@ describe("the conformance suite, against a real broker", () => {
   });
 });
 
-/** Scenario → its checks. The exit code says whether any failed, which is judged here. */
+/** Maps a scenario to its checks. The exit code only says whether one failed; the tests judge the checks themselves. */
 async function runSuite(url: string, options: string[]): Promise<Results> {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   try {

@@ -54,7 +54,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     expect(result?.["tools"]).toEqual(toolsOf("full", "2026-07-28"));
   });
 
-  test("a version that is not spoken here is refused as such, whatever the method", async () => {
+  test("an unsupported protocol version is refused as one, whatever the method", async () => {
     for (const method of ["server/discover", "tools/list", "nobody/knows"]) {
       const { error } = await ask(door, method, {}, { ...ENVELOPE, [VERSION_META]: "2031-01-01" });
       expect(error, method).toEqual({
@@ -65,7 +65,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
     }
   });
 
-  test("an envelope that lacks something is refused by the name of the key", async () => {
+  test("a request whose envelope lacks a key is refused with the name of that key", async () => {
     const key = "io.modelcontextprotocol/clientCapabilities";
     const { error } = await ask(door, "tools/list", {}, { [VERSION_META]: "2026-07-28" });
     expect(error).toMatchObject({ code: -32602, data: { envelope: { key, problem: "missing" } } });
@@ -116,7 +116,7 @@ describe.each(DOOR_NAMES)("over %s", (name) => {
       });
   });
 
-  test("two prompts: begin with the memory, and file what is to stay", async () => {
+  test("there are two prompts: one to begin with the memory, one to file what should stay", async () => {
     await call(door, "add_drawer", { wing: "prompted", room: "r", content: "told by the prompt" });
     const get = (prompt: string, values: object = {}): Promise<Said> =>
       ask(door, "prompts/get", { name: prompt, arguments: values });

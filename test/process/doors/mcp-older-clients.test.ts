@@ -44,7 +44,7 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
     heard.push(await raw.say({ id: index + 2, ...message }, headers));
   const listed = await raw.say({ id: 99, method: "tools/list" }, headers);
   const tools = messageIn(listed).result?.["tools"] as Listed[];
-  // Whatever surrounds the list is compared as bytes; the list has a fixture of its own.
+  // Everything around the list is compared byte by byte; the list has its own fixture.
   const around = listed.replace(JSON.stringify(tools), "[…]");
   return {
     tools,

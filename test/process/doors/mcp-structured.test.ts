@@ -20,7 +20,7 @@ const FACT = { subject: "Alice", predicate: "works at", object: "Acme" };
 const TASK = { project: "p", from_agent: "a", to_agent: "b", goal: "g", branch: "main", base_commit: "abcdef1" };
 const EVENT = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a" };
 
-/** Calls in their order. `$NAME` is a value of the answers before; each tool is called well, and where it can refuse, wrongly. */
+/** Calls, in order. `$NAME` is a value from an earlier answer. Each tool is called rightly and, if it can refuse, wrongly. */
 const CALLS: readonly (readonly [tool: string, values?: Values, kept?: Readonly<Record<string, string>>])[] = [
   ["status"],
   ["search", { query: "hello" }],
@@ -124,7 +124,7 @@ const CALLS: readonly (readonly [tool: string, values?: Values, kept?: Readonly<
   ["mesh_peers"],
 ];
 
-test("every tool's answer is a value that fits what the list says of it", async () => {
+test("every tool's answer fits the outputSchema that the list announces", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   mkdirSync(project);

@@ -50,7 +50,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await expectFiledLater(palace, 1);
       });
 
-  test("a home in memory that ends with the sandbox keeps no write: it is refused with both reasons", async () => {
+  test("a write is refused with both reasons if the home is in memory that ends with the sandbox", async () => {
     await using palace = createTestPalace();
     const env = { ...palace.env, ...refusing(palace.home, EPERM) };
     const box = ["--dev-bind", "/", "/", "--tmpfs", palace.home, "--ro-bind", env.LD_PRELOAD, env.LD_PRELOAD];
@@ -73,7 +73,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("the hint is the setting of the sandbox that the environment names", async () => {
+  test("the hint names the setting of the sandbox that the environment variables show", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;
@@ -101,7 +101,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
 });
 
 describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
-  // Its processes have a /dev of their own, so a home in /dev/shm is another folder there.
+  // Processes in the sandbox have their own /dev, so a home in /dev/shm is another folder there.
   let home: string;
   beforeEach(() => {
     home = mkdtempSync("/var/tmp/palace-boxed-");

@@ -1,6 +1,6 @@
 /**
- * The TCP door of a real broker: who comes in with which token, what a role may do, what revoking does, and what somebody
- * learns who listens in the broker's place.
+ * The TCP door of a real broker: which token lets whom in, what a role may do, what revoking does, and what an impostor on the
+ * broker's port learns.
  */
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 type Behind = TestPalace & {
   port: number;
   url: string;
-  /** What the broker has logged. */
+  /** Returns the broker's log so far. */
   said(): string;
 };
 
@@ -42,7 +42,7 @@ async function addToken(palace: TestPalace, name: string, ...options: string[]):
   return (JSON.parse(stdout) as { token: string }).token;
 }
 
-/** As in a container: another home, nothing but endpoint and token. */
+/** Connects as a container does: from another home that has only the endpoint and the token. */
 function elsewhere(palace: Behind, token: string | undefined): ReturnType<typeof connectClient> {
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
   return connectClient({ config: loadConfig(env), agent: "visitor", start: "never" });
@@ -64,7 +64,7 @@ function post(palace: Behind, headers: Record<string, string>, path = "/mcp"): P
   });
 }
 
-test("an agent's token reads and writes, through the shim too, and stands in the journal by its name", async () => {
+test("an agent's token reads and writes, through the shim too, and the journal names it", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "box");
   const client = await elsewhere(palace, token);
@@ -106,7 +106,7 @@ test("a reader's token reads and cannot write", async () => {
   client.close();
 });
 
-test("standard clients come in with Authorization: Bearer, others are told what is wanted", async () => {
+test("a client with Authorization: Bearer is let in, others get 401 with WWW-Authenticate: Bearer", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "standard");
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
@@ -140,7 +140,7 @@ const FOR_READERS: readonly MethodName[] = [
   ...(["outcome.why", "palace.status", "palace.wakeUp", "source.list", "turn.scored"] as const),
 ];
 
-test("each of our own methods is refused to every role that is less than the one it needs, before its arguments are read", async () => {
+test("each of our own methods is refused to every lower role than it needs, before its arguments are read", async () => {
   await using palace = await withTcp();
   const refused: Record<string, string[]> = {};
   for (const role of ["reader", "agent"]) {
@@ -162,7 +162,7 @@ test("each of our own methods is refused to every role that is less than the one
   );
 });
 
-test("a revoked token's connections are cut and it does not come in again; nor does an invented one", async () => {
+test("a revoked token's connections are cut; afterwards it is refused, as an invented token is", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "short");
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
@@ -177,13 +177,13 @@ test("a revoked token's connections are cut and it does not come in again; nor d
   await expect(elsewhere(palace, undefined)).rejects.toMatchObject({ code: "BROKER_DENIED" });
 });
 
-test("a token that has expired is cut and refused like a revoked one; what is refused stands in the log", async () => {
+test("an expired token's connections are cut and it is refused like a revoked one, and the log names each refusal", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "guest", "--days", "1");
   const env = { HOME: `${palace.home}/elsewhere`, MEMPALACE_BROKER: palace.url, MEMPALACE_TOKEN: token };
   const stream = await openStream(loadConfig(env), "guest");
   const closed = once(stream?.socket.resume() as Socket, "close");
-  // As if the day had passed.
+  // Make the token's day end now.
   const file = palace.config.paths.tokensFile;
   const kept = readFileSync(file, "utf8");
   expect(kept).toMatch(/"expiresAtMs": ?\d+/);
@@ -210,7 +210,7 @@ test("a token that has expired is cut and refused like a revoked one; what is re
   expect(palace.said()).not.toContain(token);
 });
 
-test("wrong tokens are answered 429 after ten, the right one of the same address goes on", async () => {
+test("after ten wrong tokens an address gets 429, but the right token still works from it", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "right");
   const wrong = { authorization: `Bearer pdx_AAAAAAAA_${"A".repeat(43)}` };
@@ -241,7 +241,7 @@ test("wrong proofs and wrong tokens under somebody's own id, from its own addres
   await expectOwnerIn();
 });
 
-test("who squats on the port gets no token, nothing that opens the door, and no message", async () => {
+test("an impostor on the broker's port gets neither the token nor a message, and no proof that works at the real door", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "victim");
   let heard = "";
@@ -262,7 +262,7 @@ test("who squats on the port gets no token, nothing that opens the door, and no 
   await expect(connectClient({ config, agent: "visitor", start: "never" })).rejects.toMatchObject({
     code: "BROKER_DENIED",
   });
-  // Without a token nothing is said at all, whatever the other side would let in.
+  // A client without a token sends nothing at all, even to a server that would let it in.
   const before = heard;
   const bare = loadConfig({ HOME: `${palace.home}/x`, MEMPALACE_BROKER: url });
   await expect(connectClient({ config: bare, agent: "visitor", start: "never" })).rejects.toMatchObject({
@@ -274,13 +274,13 @@ test("who squats on the port gets no token, nothing that opens the door, and no 
   const { storedKey, serverKey } = keysOf(token);
   for (const part of [token, secret, storedKey, serverKey]) expect(heard).not.toContain(part);
   expect(heard).not.toContain("jsonrpc");
-  // What it heard is worth nothing at the real door: the proof is for another nonce and another connection.
+  // The proof that the impostor heard is useless at the real door: it is for another nonce and another connection.
   const authorization = /Authorization: (.*)\r\n/.exec(heard)?.[1] ?? "";
   expect(parseProofHeader(authorization)).toBeDefined();
   expect(await rawStatus(palace, { host: "127.0.0.1", authorization })).toBe(401);
 });
 
-test("what is kept at rest is readable by its owner alone and does not open the door", async () => {
+test("the token file is readable by its owner alone, and its contents do not open the door", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "kept");
   const file = palace.config.paths.tokensFile;
@@ -295,12 +295,12 @@ test("what is kept at rest is readable by its owner alone and does not open the 
   }
 });
 
-test("a door that others can reach stays shut without a token, and says what to type", async () => {
+test("a door that other machines can reach stays shut until a token exists, and the error names the command to add one", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://0.0.0.0:${await freePort()}` } });
   const refused = await palace.run("palace", ["start"]);
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("palace bridge token add");
-  // A restart that could not work leaves the broker that runs alone.
+  // A restart that could not work leaves the running broker alone.
   const running = createTestPalace({ home: palace.home, env: { MEMPALACE_LISTEN: "" } });
   expect((await running.run("palace", ["start"])).code).toBe(0);
   const before = (await findBroker(running.config))?.health.instanceId;
@@ -312,7 +312,7 @@ test("a door that others can reach stays shut without a token, and says what to 
   expect((await findBroker(running.config))?.health.instanceId).not.toBe(before);
 });
 
-test("the door is there again when somebody else starts the next broker, until it is switched off", async () => {
+test("the next broker opens the door again, whoever starts it, until the door is switched off", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "stays");
   const without = { MEMPALACE_LISTEN: "" };
@@ -328,7 +328,7 @@ test("the door is there again when somebody else starts the next broker, until i
   await expect(fetch(`${palace.url}/health`)).rejects.toThrow();
 });
 
-/** fetch sets Host itself; this one says what it is told. */
+/** Posts with the given headers, Host included: fetch would set Host itself. */
 async function rawStatus(palace: Behind, headers: Record<string, string>): Promise<number> {
   const { request } = await import("node:http");
   const call = request({ host: "127.0.0.1", port: palace.port, path: "/mcp", method: "POST", headers });

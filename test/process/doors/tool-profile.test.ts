@@ -1,4 +1,4 @@
-/** A client chooses how many tools it is told of, through its shim or in the address; it may call them all. */
+/** A client chooses how many tools are listed to it, through its shim or in the address. It may call all tools. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const FULL = toolsOf("full").map(({ name }) => name);
 
 const names = (result: unknown): string[] => (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
 
-test("two agents on one broker are told of different tools, and both can call every one", async () => {
+test("two agents on one broker get different lists of tools, and both can call every tool", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
@@ -23,7 +23,7 @@ test("two agents on one broker are told of different tools, and both can call ev
   expect(await light.call("mempalace_list_drawers", { limit: 1 })).toMatchObject({ total: 1 });
 });
 
-test("without a broker the shim tells of the same few tools", async () => {
+test("without a broker the shim lists the same few tools", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "unix:/nowhere/palace.sock" } });
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });
   expect(names(await light.request("tools/list", {}))).toEqual(LIGHT);
@@ -35,7 +35,7 @@ test("without a broker the shim tells of the same few tools", async () => {
   expect(names(await full.request("tools/list", {}))).toEqual(FULL);
 });
 
-test("over HTTP the address says it; a profile nobody knows is the full one", async () => {
+test("over HTTP the address names the profile; an unknown profile lists all tools", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   expect(await listOverHttp(palace, "/mcp?tools=light")).toEqual(LIGHT);
@@ -43,7 +43,7 @@ test("over HTTP the address says it; a profile nobody knows is the full one", as
   expect(await listOverHttp(palace, "/mcp")).toEqual(FULL);
 });
 
-test("a profile that is none is refused by name", async () => {
+test("an unknown MEMPALACE_TOOLS is refused by name", async () => {
   await using palace = createTestPalace();
   const { code, stderr } = await palace.run("palace", ["tools"], { env: { MEMPALACE_TOOLS: "tiny" } });
   expect(code).toBe(2);
