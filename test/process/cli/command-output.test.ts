@@ -44,7 +44,7 @@ test("a clone has MemPalace's command line too, started as ours is", () => {
   expect(statSync(join(ROOT, "scripts/mempalace")).mode & 0o111).toBe(0o111);
 });
 
-test("mempalace repair --json without a terminal prints a JSON document that says nothing was done", async () => {
+test("mempalace repair --json without a terminal prints a JSON document with `aborted: true`", async () => {
   await using palace = createTestPalace();
   mkdirSync(palace.config.paths.home, { recursive: true });
   writeFileSync(palace.config.paths.graphFile, "");

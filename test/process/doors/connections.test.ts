@@ -42,7 +42,7 @@ test("1,100 TCP connections that prove nothing keep no token holder out, and are
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer that uses up its share of connections is told why it gets no more, and others still connect", async () => {
+test("a peer that uses up its share of connections reads why it gets no more, and others still connect", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(
