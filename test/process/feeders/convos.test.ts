@@ -45,7 +45,7 @@ function rowsOf(palace: TestPalace): Row[] {
   }));
 }
 
-/** Ids, texts and what of the metadata does not come from a clock. */
+/** Ids, texts and the metadata without times. */
 function content(palace: TestPalace): unknown[] {
   return rowsOf(palace).map(({ id, text, metadata }) => {
     const {
@@ -80,7 +80,7 @@ function createTalks(palace: TestPalace, count = 4): string {
   return root;
 }
 
-/** Plain exchanges, each a drawer of its own. */
+/** Plain exchanges; each becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, text: string): string =>
     JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content: text } });
@@ -108,7 +108,7 @@ test("an unchanged folder is not read and not written; a touched file is read an
   expect(await acknowledged(palace)).toBe(writes);
 });
 
-test("a transcript that grew costs what is new in it, and ends as if it had been filed at once", async () => {
+test("for a transcript that grew only the new part is sent, and the drawers are the same as of one run over the whole", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -121,7 +121,7 @@ test("a transcript that grew costs what is new in it, and ends as if it had been
   writeFileSync(path, exchanges(0, 910));
   expect(await mine(palace, [root])).toMatchObject({ filed: 1 });
 
-  // The rows of what did not change are the old ones, and with them their vectors.
+  // Unchanged drawers keep their rows, and so their vectors.
   const after = rowsOf(palace);
   expect(after.filter(({ id, row }) => before.get(id) === row)).toHaveLength(900);
   await mine(other, [root]);
@@ -129,7 +129,7 @@ test("a transcript that grew costs what is new in it, and ends as if it had been
   expect(after.every(({ metadata }) => metadata["chunk_total"] === 910)).toBe(true);
 });
 
-test("a transcript that was rewritten replaces its drawers; what was added by hand for the file stays", async () => {
+test("a rewritten transcript replaces its drawers, and a drawer that an agent added for the file stays", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   const path = put(root, "a.jsonl", exchanges(0, 20));
@@ -171,7 +171,7 @@ test("a source that was filed in part counts as not filed, and the next run comp
 });
 
 test.each(["SIGKILL", "SIGINT"] as const)(
-  "a run ended by %s is gone on with, and nothing is doubled",
+  "the next run continues a run that %s ended, and files each exchange once",
   async (signal) => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
@@ -199,7 +199,7 @@ test.each(["SIGKILL", "SIGINT"] as const)(
   },
 );
 
-test("a broker that dies in the middle of a run costs nothing but time", async () => {
+test("a broker that dies in the middle of a run only delays it: each exchange is filed once", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "talks");
@@ -224,7 +224,7 @@ test("a broker that dies in the middle of a run costs nothing but time", async (
   expect(content(palace)).toEqual(content(other));
 });
 
-test("a conversation that is exported again under another name is not filed twice", async () => {
+test("a conversation exported again under another name is not filed twice", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "exports");
   const talk = (about: string): object => ({
@@ -247,7 +247,7 @@ test("a conversation that is exported again under another name is not filed twic
     expect(texts.filter((text) => text.includes(`what about ${about} `))).toHaveLength(1);
 });
 
-test("what vanishes, turns blank or cannot be read keeps its drawers", async () => {
+test("a transcript that vanished, became blank or cannot be read keeps its drawers", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace, 3);
   await mine(palace, [root]);
@@ -268,7 +268,7 @@ test("a dry run names what would be filed, starts no broker and writes nothing",
   expect(readdirSync(palace.home)).toEqual(["talks"]);
 });
 
-test("links, side files, tool dumps and subagents are left out; agents' folders have a wing of their own", async () => {
+test("links, side files, tool dumps and subagents are left out; agents' folders have their own wing", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-work");
   const talk = `${claudeCodeLines(chooserOf(1), 3).join("\n")}\n`;
@@ -286,7 +286,7 @@ test("links, side files, tool dumps and subagents are left out; agents' folders 
   expect(existsSync(join(root, "s.jsonl"))).toBe(true);
 });
 
-test("every format is found again by what was said in it", async () => {
+test("a search finds what was said in a transcript of every format", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "all");
   for (const { name, text } of transcriptFiles(5, 1)) put(root, name, text);
@@ -307,7 +307,7 @@ test("every format is found again by what was said in it", async () => {
   expect(readFileSync(join(root, "0/short.txt"), "utf8")).toMatch(/^short/);
 });
 
-test("in a palace of 3.3.6 a conversation's drawers bear its ids", async () => {
+test("in a palace of MemPalace 3.3.6 a conversation's drawers have ids made as 3.3.6 makes them", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   const path = put(root, "a.jsonl", exchanges(0, 3));
@@ -327,7 +327,7 @@ test("in a palace of 3.3.6 a conversation's drawers bear its ids", async () => {
   expect(rows.filter(({ metadata }) => "id_recipe" in metadata)).toEqual([]);
 });
 
-test("exchanges and memories of one transcript stand beside each other, and each is filed once", async () => {
+test("exchanges and memories of one transcript are filed side by side, each once", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   const path = put(root, "a.txt", "> which one\nWe decided on Postgres because the approach is better than the rest\n");
@@ -340,7 +340,7 @@ test("exchanges and memories of one transcript stand beside each other, and each
     ["exchange", expect.any(String)],
     ["general", "decision"],
   ]);
-  // What is not memorable any more is no memory; the exchange is filed anew.
+  // The new text holds nothing memorable, so its memories go; its exchange is filed again.
   writeFileSync(path, "> which one\nNothing of any note was said by anybody in here at all\n");
   expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 1, drawers: 0 });
   expect(await mine(palace, [root, "--extract", "general"])).toMatchObject({ filed: 0, unchanged: 1 });
@@ -372,7 +372,7 @@ test("a session that both miners find is filed once, whichever comes first", asy
       { file: expect.stringContaining(uuid), reason: expect.stringContaining("the session is filed already, from /") },
     ]);
     expect(content(palace)).toEqual(filed);
-    // Each goes on with its own.
+    // Each miner continues with the sessions that it filed.
     writeFileSync(join(projects, "-home-u-app", `${uuid}.jsonl`), exchanges(0, 7));
     expect(await one()).toMatchObject({ filed: 1, drawers: 2 });
   }

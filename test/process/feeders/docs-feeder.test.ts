@@ -1,4 +1,4 @@
-/** `mempalace-docs` against a real broker: nothing is doubled, nothing is lost, an unchanged project costs nothing. */
+/** `mempalace-docs` against a real broker: it files each document once, loses none, and writes no drawer of an unchanged project. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ async function feed(palace: TestPalace, args: string[], env = {}): Promise<Repor
   return { code, ...(JSON.parse(stdout) as Report) };
 }
 
-/** source_file → drawers, as the palace has them. */
+/** Maps each source_file to its number of drawers in the palace. */
 async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, number>> {
   const client = await palace.client();
   const { sources } = await client.call("source.list", { wing });
@@ -98,7 +98,7 @@ test("documents are filed under their staged path, in wing and room, with the or
   expect(results[0]?.text).toBe("first line\nsecond line of a text that is long enough\nthird \u00e9");
 });
 
-test("an unchanged project is not written: no staging, no notes, no call that changes the palace", async () => {
+test("a run over an unchanged project writes neither staging nor notes, and makes no call that changes the palace", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "still", ["README.md", "docs/a.md", "docs/b.md"]);
   put(root, "short.txt", "too short");
@@ -132,7 +132,7 @@ test("a touched file is not filed again, an edited one replaces its drawers, a v
   expect((await drawersOf(palace, "edited")).get(stagedIn(palace, "edited/b.md"))).toBe(1);
 });
 
-test("two projects that share a wing keep out of each other's way", async () => {
+test("two projects that share a wing leave each other's documents alone", async () => {
   await using palace = createTestPalace();
   const one = createProject(palace, "one", ["README.md", "only-one.md"]);
   const two = createProject(palace, "two", ["README.md", "only-two.md"]);
@@ -161,7 +161,7 @@ test("the same project from another home directory is the same project", async (
   ]);
 });
 
-test("new room rules move what they concern, without doubling it", async () => {
+test("new room rules move the documents that they match, and file none twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "rooms", ["docs/a.md", "misc/b.md"]);
   await feed(palace, [root]);
@@ -194,12 +194,12 @@ async function interrupt(
   return { code, stdout: output.stdout, lines: output.stderr.split("\n  + [").length - 1 };
 }
 
-test("a run that is killed half way goes on where it stopped, and nothing is doubled", async () => {
+test("after a kill the next run continues where the first one stopped, and files no document twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "killed", MANY);
   const { lines } = await interrupt(palace, root, "SIGKILL");
   expect(lines).toBeLessThan(MANY.length);
-  // Filed by the killed run and gone since: the next run must know that it was ours.
+  // The killed run filed this document, then it was deleted: the next run must know that it was ours.
   rmSync(join(root, "docs/part-0.md"));
   const rest = await feed(palace, [root]);
   expect([rest.removed, rest.filed + rest.unchanged]).toEqual([1, MANY.length - 1]);
@@ -216,7 +216,7 @@ test("Ctrl-C finishes what is in flight, says how far it came, and the next run 
   expect(await feed(palace, [root])).toMatchObject({ code: 0, filed: MANY.length - lines, unchanged: lines });
 });
 
-test("a broker that dies in the middle of a run costs nothing but time", async () => {
+test("a broker that dies in the middle of a run only delays it: each document is filed once", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "restarted", MANY);
   await palace.run("palace", ["start"]);
@@ -310,7 +310,7 @@ test("a path alone files its documents, and names the other kinds; a file, that 
   const all = await palace.run("palace", ["mine", root]);
   expect([all.code, all.stderr]).toEqual([0, expect.stringContaining("palace mine projects DIR")]);
   expect(await paths()).toEqual(["docs/one.md", "docs/two.md", "notes/README.md"]);
-  // A file of a project takes nothing out that is beside it.
+  // Filing one file of a project removes no other document of it.
   await palace.run("palace", ["mine", join(root, "README.md")]);
   expect(await paths()).toHaveLength(3);
   const above = await palace.run("palace", ["mine", "docs", dirname(root), "--dry-run"]);

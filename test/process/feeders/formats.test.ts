@@ -1,6 +1,6 @@
 /**
- * Format mode: office documents become the drawers that the real MemPalace makes of the same texts, by every way it is asked for;
- * what cannot be converted is named, stops nothing and is not tried again while it stays as it is.
+ * Format mode: office documents become the drawers that the real MemPalace makes of the same texts, whichever command asks for it.
+ * A document that cannot be converted is named, does not stop the run, and is not tried again until it changes.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Upstream's own miner on texts that are given to it: its converters are another program's, and optional. */
+/** Runs upstream's own miner on given texts: its converters belong to another program and are optional. */
 const MINE = `
 import json, sys
 from mempalace import format_miner
@@ -89,7 +89,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const ours = await palace.run("palace", argv);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Where upstream files a row that says there is nothing, our notes say it.
+        // Upstream files a sentinel row for a file without text; we note it in our own notes.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]
@@ -108,7 +108,7 @@ for (const version of MEMPALACE_VERSIONS) {
 type Report = { filed: number; unchanged: number; drawers: number; skipped: { file: string; outcome?: string }[] };
 
 test(
-  "a second run sends nothing, what changed is replaced, what cannot be read is named and stops nothing",
+  "a second run sends nothing, a changed document is replaced, and one that cannot be read is named without stopping the run",
   {
     timeout: 300_000,
   },
@@ -157,7 +157,7 @@ test(
     expect(again).toMatchObject({ filed: 0, unchanged: 6, drawers: 0 });
     expect(named(again)).toEqual(outcomes);
     expect(ourRows(palace)).toEqual(rows);
-    // Another time alone is no other document.
+    // A new file time alone does not make a changed document.
     utimesSync(join(root, "plan.docx"), 1_700_000_100, 1_700_000_100);
     expect(await mine()).toMatchObject({ filed: 0, unchanged: 6 });
 
@@ -172,7 +172,7 @@ test(
   },
 );
 
-test("MemPalace's own command and its tool mine the same", { timeout: 300_000 }, async () => {
+test("the mempalace command and the tool mine file the same drawers", { timeout: 300_000 }, async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "papers");
@@ -190,7 +190,7 @@ test("MemPalace's own command and its tool mine the same", { timeout: 300_000 },
 });
 
 test(
-  "a document that takes too long, or too much memory, is given up; the next one is read",
+  "a document that takes too long or too much memory is given up, and the next one is read",
   { timeout: 300_000 },
   async () => {
     const root = mkdtempSync(join(tmpdir(), "formats-"));

@@ -1,4 +1,4 @@
-/** The tool `mine` of a real broker: what it files, that it holds up nobody, who may have it, and that it ends with the broker. */
+/** The tool `mine` of a real broker: it files drawers, does not hold up other calls, checks the role, and ends with the broker. */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,10 +26,10 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Drawers of some eight of the files of 400 lines. */
+/** About the drawers of eight files of 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
-/** The miners below a broker, from the kernel. */
+/** Lists a broker's miner processes, as the kernel knows them. */
 function minersOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .trim()
@@ -77,7 +77,7 @@ test(
 );
 
 test(
-  "others write while a mine goes on; it ends with a broker that is stopped, and with one that is killed",
+  "other clients write while a mine runs, and the mine ends when its broker is stopped or killed",
   { timeout: 180_000 },
   async () => {
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "a reader has nothing mined; an agent of another machine has what the owner has opened",
+  "a reader may not mine; an agent of another machine may mine only the folders that the owner opened",
   { timeout: 120_000 },
   async () => {
     const port = await freePort();
@@ -141,7 +141,7 @@ test(
   },
 );
 
-/** Drawers of the mine so far. */
+/** Returns how many drawers the mine has filed so far. */
 function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const count = ledger
@@ -165,7 +165,7 @@ function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
     .pluck()
     .all();
   ledger.close();
-  // What arrived after a write is applied after it, but for one whose turn it was.
+  // Drawers that arrive after a write are applied after it, except one whose turn it already was.
   expect(overtaken).toHaveLength(before.length);
   expect(overtaken.filter((count) => count > 1)).toEqual([]);
   // And of what had arrived there is little: half of the writes wait for no more than a few files, of two hundred.

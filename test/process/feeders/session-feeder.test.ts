@@ -38,7 +38,7 @@ function rowsOf(palace: TestPalace): Row[] {
   return rows;
 }
 
-/** One session with everything in it that opencode keeps. */
+/** Makes one session with every kind of entry that opencode keeps. */
 function addTalk(database: OpencodeDatabase, id: string, directory = "/home/u/My-App"): void {
   database.addSession({ id, title: "Fix the\nbroker", directory });
   database.addMessage(id, { role: "user", agent: "build" }, [
@@ -75,7 +75,7 @@ function addTalk(database: OpencodeDatabase, id: string, directory = "/home/u/My
   database.addMessage(id, { role: "assistant", error: { name: "APIError", data: { message: "overloaded" } } }, []);
 }
 
-test("a session becomes a transcript: header turn, tool pairs, reasoning; and is found again", async () => {
+test("a session becomes a transcript with a header turn, tool pairs and reasoning, and a search finds it", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   addTalk(database, "ses_one");
@@ -140,7 +140,7 @@ test("sessions of opencode 2 are filed beside those of 1.x, once, and the report
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again; a session that went on costs what is new in it", async () => {
+test("an unchanged database is not read again; of a session that went on only the new part is sent", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
@@ -162,14 +162,14 @@ test("an unchanged database is not read again; a session that went on costs what
   const grown = await feed(palace, ["--wing", "talks"]);
   expect(grown).toMatchObject({ filed: 1, unchanged: 5 });
   expect(grown.drawers).toBeLessThanOrEqual(2);
-  // Nothing but the part has changed: the session's own time is the old one.
+  // Only the part has changed: the session's own time is still the old one.
   database.endTool(message, { status: "completed", input: { command: "sleep 1" }, output: "slept well" });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 1, unchanged: 5 });
   expect(rowsOf(palace).filter(({ text }) => text.includes("→ slept well"))).toHaveLength(1);
   const kept = new Set(rowsOf(palace).map(({ row }) => row));
   expect(rows.filter(({ row }) => !kept.has(row)).length).toBeLessThanOrEqual(1);
 
-  // Staged anew from nothing: the same names, bytes and times, so nothing is sent.
+  // The staging area is made again from scratch with the same names, bytes and times, so no part is sent.
   const bytes = names.map((name) => readFileSync(join(stageOf(palace, "talks"), name), "utf8"));
   rmSync(join(palace.home, ".cache/mempalace-session"), { recursive: true });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 0, unchanged: 6 });
@@ -204,7 +204,7 @@ test("filters choose sessions; subagents are left out unless asked for", async (
   expect(await names("--include-subagents", "--wing", "x")).toHaveLength(3);
   expect(readdirSync(palace.home).sort()).toEqual([".local"]);
   expect(await feed(palace, ["--no-repair"])).toMatchObject({ sessions: 3, tooShort: 1, filed: 2 });
-  // What was too short is filed once that is asked for.
+  // A session that was too short is filed when --min-messages allows it.
   expect(await feed(palace, ["--min-messages", "1"])).toMatchObject({ tooShort: 0, filed: 1, unchanged: 2 });
   expect(await feed(palace, ["--session", "nobody"])).toMatchObject({ code: 2, error: { code: "CONFIG_BAD_VALUE" } });
   expect(await feed(palace, ["--since", "yesterday"])).toMatchObject({ code: 2, error: { code: "CONFIG_USAGE" } });
@@ -214,7 +214,7 @@ test("the database is read while opencode writes it, and never changed", async (
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
-  // As after a normal run of opencode: all of it is in the log.
+  // After a normal run of opencode all data is still in the write-ahead log.
   expect(statSync(database.file).size).toBe(4096);
   const before = readFileSync(database.file);
   let isDone = false;
@@ -239,7 +239,7 @@ test("the database is read while opencode writes it, and never changed", async (
   database.close();
 });
 
-test("a database in a folder that nobody may write to is read from a copy", async () => {
+test("a database in a folder without write permission is read from a copy", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   addTalk(database, "ses_one");
@@ -247,7 +247,7 @@ test("a database in a folder that nobody may write to is read from a copy", asyn
   mkdirSync(copy);
   for (const suffix of ["", "-wal"]) writeFileSync(join(copy, `o.db${suffix}`), readFileSync(database.file + suffix));
   database.close();
-  // Root may write everywhere; a link to nowhere in the place of the shared memory file stops it as well.
+  // Root may write everywhere, so a dangling link in place of the -shm file stops SQLite instead.
   symlinkSync("/nowhere/at/all", join(copy, "o.db-shm"));
   chmodSync(copy, 0o500);
   expect(await feed(palace, ["--db", join(copy, "o.db")])).toMatchObject({ code: 0, filed: 1 });
@@ -296,7 +296,7 @@ function put(path: string, lines: readonly object[]): void {
   writeFileSync(path, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
 }
 
-test("Claude Code: what nobody said is left out, one message of several lines is one", async () => {
+test("Claude Code: meta lines, commands, side chains and summaries are left out, and a message over several lines counts once", async () => {
   await using palace = createTestPalace();
   const line = (type: string, content: unknown, more: object = {}): object => ({
     ...{
@@ -331,7 +331,7 @@ test("Claude Code: what nobody said is left out, one message of several lines is
   expect(await feed(palace, ["--from", "claude-code"])).toMatchObject({ filed: 0, unchanged: 1 });
 });
 
-test("pi: the way to the last entry is the conversation", async () => {
+test("pi: the conversation is the path from the root to the last entry", async () => {
   await using palace = createTestPalace();
   const entry = (id: string, parentId: string | null, message: object): object => ({
     ...{ type: "message", id, parentId, timestamp: "2026-06-07T08:09:10.000Z", message },
@@ -367,7 +367,7 @@ test("pi: the way to the last entry is the conversation", async () => {
   expect(text).not.toMatch(/given up|injected/);
 });
 
-test("palace mine sessions is mempalace-session, and the wing is that of the project's documents", async () => {
+test("palace mine sessions is mempalace-session, and files into the wing of the project's documents", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "src/app");
   mkdirSync(project, { recursive: true });

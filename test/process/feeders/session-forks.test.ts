@@ -1,4 +1,4 @@
-/** Forks in opencode: what they copy is filed once, and never with nobody. */
+/** Forks in opencode: a copied message is filed exactly once, with the fork if no other session has it. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ async function feed(palace: TestPalace, ...more: string[]): Promise<SessionRepor
 
 const times = (palace: TestPalace, word: string): number => filed(palace).split(word).length - 1;
 
-/** Everything that is filed, without the headers, which name a session by its first words. */
+/** All filed text without the headers: a header names a session by its first words. */
 function filed(palace: TestPalace): string {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const texts = ledger.prepare<[], string>("SELECT text FROM drawer").pluck().all();
@@ -24,7 +24,7 @@ function filed(palace: TestPalace): string {
 
 const dayMs = Date.UTC(2026, 1, 3);
 
-/** opencode's sessions; `talk` says words one after the other. */
+/** opencode's database; `talk` adds one message for each word. */
 function openTalks(palace: TestPalace): {
   database: OpencodeDatabase;
   talk: (session: string, atMs: number, ...words: string[]) => void;
@@ -37,12 +37,12 @@ function openTalks(palace: TestPalace): {
   };
 }
 
-test("a fork is filed without what an earlier session holds, and a copy whose first one is gone is filed whole", async () => {
+test("a fork is filed without the messages that an earlier session holds, and whole if that session is gone", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });
   talk("ses_first", dayMs, "ferns", "mosses", "lichens");
-  // The copies keep the times of the first ones.
+  // The copied messages keep the times of the originals.
   database.addSession({ id: "ses_fork", title: "ses_first (fork #1)", createdMs: dayMs + 60_000 });
   talk("ses_fork", dayMs, "ferns", "mosses", "lichens");
   talk("ses_fork", dayMs + 60_000, "horsetails");
@@ -50,7 +50,7 @@ test("a fork is filed without what an earlier session holds, and a copy whose fi
   talk("ses_idle", dayMs, "ferns", "mosses", "lichens");
   database.addSession({ id: "ses_last", title: "gone (fork #1)", createdMs: dayMs + 80_000 });
   talk("ses_last", dayMs + 10, "bracken", "polypody", "spleenwort");
-  // One that is too short to be filed is filed with the fork that goes on with it.
+  // Messages of a session that is too short to be filed are filed with its fork.
   database.addSession({ id: "ses_short", createdMs: dayMs + 90_000 });
   talk("ses_short", dayMs + 90_000, "selaginella");
   database.addSession({ id: "ses_long", title: "ses_short (fork #1)", createdMs: dayMs + 95_000 });
@@ -63,7 +63,7 @@ test("a fork is filed without what an earlier session holds, and a copy whose fi
   database.close();
 });
 
-test("what a fork was filed without is filed with it once the other session is gone, in this palace and in another", async () => {
+test("when the original session is gone, its fork is filed again with the shared messages, in this palace and in another", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
@@ -86,7 +86,7 @@ test("what a fork was filed without is filed with it once the other session is g
   database.close();
 });
 
-test("a fork holds what the other session has said but was not filed with", async () => {
+test("a fork is filed with the shared messages that the original session was filed without", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   database.addSession({ id: "ses_first", createdMs: dayMs });

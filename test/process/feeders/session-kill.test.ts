@@ -1,6 +1,6 @@
 /**
- * The session feeder and the broker are killed at moments all over a run, again and again, while the sessions go on; it ends with
- * what a run that nobody disturbed ends with: the same transcripts, the same drawers, none of them twice.
+ * The session feeder and the broker are killed again and again, at moments all over a run, while the sessions go on. In the end the
+ * transcripts and drawers are the same as after an undisturbed run, each once.
  */
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
@@ -66,7 +66,7 @@ function talk(database: OpencodeDatabase, session: string, about: string, exchan
   }
 }
 
-/** Agents that keep a session in a file, a line a message. */
+/** Agents that keep a session in a file with one line a message. */
 function files(folder: string, from: string, head: (id: string) => object[], line: Line): Sessions {
   const dir = join(folder, "sessions");
   const place = join(dir, "--home-u-web--");
@@ -121,7 +121,7 @@ const AGENTS: readonly Agent[] = [
   { name: "pi", open: (folder) => files(folder, "pi", piHead, pi) },
 ];
 
-/** What is filed, without what a clock makes; paths as they are below the home. Twice the same place is twice in it. */
+/** The filed drawers without times, with paths relative to the home. A place that was filed twice is listed twice. */
 function drawersOf(palace: TestPalace): unknown[] {
   const rows = [...ourRows(palace).values()].map(({ text, metadata }) => {
     const { filed_at: _filed, last_modified: _modified, source_dir_ino: _inode, ...rest } = metadata;
@@ -135,12 +135,12 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Transcripts by name, with their bytes and times; of the notes, which name the home, how many there are. */
+/** Transcripts by name, with their bytes and times, and the number of notes (their text names the home). */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })
     .sort()
-    // Half-written files of the killed: taken away later (test/regressions/process/killed-feeder-leaves-copies.test.ts).
+    // Half-written files of killed feeders, removed by a later run (test/regressions/process/killed-feeder-leaves-copies.test.ts).
     .filter((name) => !name.endsWith(".tmp"))
     .map((name) => [name, statSync(join(home, name))] as const)
     .filter(([, stat]) => stat.isFile());
@@ -156,7 +156,7 @@ function stagedIn(palace: TestPalace): unknown {
 }
 const isNote = ([name]: readonly [string, unknown]): boolean => name.startsWith(".");
 
-/** Whose pid it is may be gone already. */
+/** Kills a process that may be gone already. */
 function killHard(pid: number | undefined): boolean {
   try {
     return pid !== undefined && process.kill(pid, "SIGKILL");
@@ -180,7 +180,7 @@ async function assertSame(palace: TestPalace, calm: TestPalace, argv: string[]):
 }
 
 test.each(AGENTS)(
-  "$name: feeder and broker killed again and again, it ends as if nobody had disturbed it",
+  "$name: feeder and broker killed again and again, the result is the same as of an undisturbed run",
   { timeout: 600_000 },
   async ({ open }) => {
     const folder = mkdtempSync(join(tmpdir(), "sessions-"));
@@ -196,7 +196,7 @@ test.each(AGENTS)(
       const killed = { feeder: 0, broker: 0 };
       for (let run = 0; run < RUNS_MAX && killed.feeder + killed.broker < KILLS; run++) {
         if (run % 4 === 3) grow(run);
-        // Everything is read and sent again: as long as there is nothing to do, there is nothing to break.
+        // Forces a full run: a run that finds no change has no step to interrupt.
         const child = spawn(
           process.execPath,
           [palace.executable("palace"), ...argv, ...(run % 2 === 0 ? ["--force"] : [])],
@@ -211,7 +211,7 @@ test.each(AGENTS)(
         else killed.feeder += Number(child.kill("SIGKILL"));
         await ended;
       }
-      // A quick machine is done with many a run before its blow falls.
+      // On a quick machine many runs are done before their kill.
       expect(killed.feeder + killed.broker).toBeGreaterThan(KILLS / 4);
       console.log(`seed ${SEED}: ${killed.feeder} kills of the feeder, ${killed.broker} of the broker`);
       await assertSame(palace, calm, argv);
@@ -222,7 +222,7 @@ test.each(AGENTS)(
 );
 
 test(
-  "the broker dies at each step, and the run that was sending goes on to the end",
+  "the broker dies at each step, and the run that was sending continues to its end",
   { timeout: 300_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "sessions-"));
