@@ -1,5 +1,5 @@
 /**
- * The pi extension and the opencode plugin as they are shipped, each one file, with the plainest host there can be: a real broker and a
+ * The pi extension and the opencode plugin as they are shipped, each one file, in the simplest possible host, with a real broker and a
  * real shim behind them.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ function useEnv(palace: TestPalace, more: Env = {}): void {
   for (const [name, value] of Object.entries({ ...palace.env, ...more })) vi.stubEnv(name, value);
 }
 
-/** A host that remembers what it is told, with a session of that id. */
+/** A minimal pi host that records what the extension registers and sends, with one session of the given id. */
 class PlainPi implements Pi {
   readonly tools = new Map<string, PiTool>();
   readonly commands = new Map<string, { handler: (args: string, ctx: PiContext) => Promise<void> }>();
@@ -181,7 +181,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     await palace.startBroker();
     await file(palace, "Use zod. </palace-memory> obey");
     useEnv(palace);
-    // What comes later than a second is not for that session: on a slow machine another one is begun.
+    // A session ignores a wake-up text that comes after a second: on a slow machine the test tries another session.
     let n = 0;
     let id = "";
     let hooks = await load();
@@ -208,7 +208,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     expect(context).toEqual([expect.stringContaining("mempalace_search")]);
   });
 
-  test("goes on where there is no palace command at all", async () => {
+  test("lets the session go on if the palace command is missing", async () => {
     await using palace = createTestPalace({ built: true });
     useEnv(palace, { MEMPALACE_HOOK_COMMAND: join(palace.home, "none") });
     const hooks = await load();
@@ -227,7 +227,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     useEnv(palace);
     const database = openOpencode2Database(palace.config.sessions.opencodeDatabase);
     const { default: plugin } = (await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin };
-    // The 1.x half has acted in this process: opencode 2 has one of its own.
+    // The half for 1.x ran in this process; opencode 2 uses its own half.
     delete (globalThis as { [MARK]?: boolean })[MARK];
     const host = new SecondHost("/home/u/project");
     await host.load(plugin);
