@@ -1,4 +1,4 @@
-/** The broker's life as a user meets it: one of it, started on demand, stopped for good, drained, never begun anew. */
+/** The broker's life as a user meets it: one process, started on demand, stopped for good, drained, and never a new palace unasked. */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -22,7 +22,7 @@ describe("the broker's life", () => {
       shims.map((shim, n) => shim.call("mempalace_add_drawer", { ...note, content: `from ${n}` })),
     );
     expect(results.every((result) => result["success"] === true)).toBe(true);
-    // One that lost the race for the lock may be on its way out still.
+    // A broker that lost the race for the lock may still be ending.
     const brokers = (): number[] =>
       processesWith(palace.home).filter((pid) =>
         readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("mempalace-broker"),
@@ -31,7 +31,7 @@ describe("the broker's life", () => {
     for (const shim of shims) expect(await shim.close()).toBe(0);
   });
 
-  it("lets a second broker leave at once, naming the first", async () => {
+  it("a second broker ends at once and names the first", async () => {
     await using palace = createTestPalace();
     const first = await palace.startBroker();
     const second = await palace.run("mempalace-broker", ["--foreground"]);
@@ -78,13 +78,13 @@ describe("the broker's life", () => {
     broker.kill("SIGTERM");
     const [code] = await once(broker, "exit");
     expect(code).toBe(0);
-    // What was not taken any more goes to the next broker, which the shim starts by itself.
+    // Writes that the ending broker did not take go to the next broker, which the shim starts.
     expect((await writes).every((result) => result["success"] === true)).toBe(true);
     const { total } = (await shim.call("mempalace_list_drawers", { wing: "life" })) as { total: number };
     expect(total).toBe(201);
   });
 
-  it("ends by itself when nobody is connected, and the next client starts it again", async () => {
+  it("ends by itself when no client is connected, and the next client starts it again", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: "0.02" } });
     await palace.run("mempalace-broker", ["--ensure"]);
     await expect.poll(() => findBroker(palace.config), { timeout: 15_000 }).toBeUndefined();
@@ -99,7 +99,7 @@ describe("the broker's life", () => {
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
     first.kill("SIGTERM");
     await once(first, "exit");
-    // Whoever opens the ledger now waits for this connection.
+    // The broker has to wait for this connection when it opens the ledger.
     const holder = new Database(palace.config.paths.ledgerFile);
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");
@@ -116,7 +116,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("starts over whatever a dead one left: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
+  it("starts despite a dead broker's leftovers: socket, broker.json of another boot with a living pid, lock file, marks from the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -141,13 +141,13 @@ describe("the broker's life", () => {
       writeFileSync(mark, "");
       utimesSync(mark, Date.now() / 1000 + 3_600, Date.now() / 1000 + 3_600);
     }
-    // The squatter accepts and says nothing: no handshake, so no broker.
+    // The squatter accepts connections without a handshake, so it does not count as a broker.
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
     dead.close();
   });
 
-  it("refuses writes when the palace vanishes, ends, and begins no empty one in its place", async () => {
+  it("refuses writes and ends when the palace vanishes, and does not begin an empty one in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -166,7 +166,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("begins anew where the palace is gone only when told to", async () => {
+  it("begins a new palace in place of a vanished one only with --new", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");

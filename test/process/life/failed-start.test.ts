@@ -1,4 +1,4 @@
-/** A start that fails says why to everybody who waits for it, and no longer than until its cause is removed. */
+/** A start that fails gives its reason to every client that waits for it, until the cause is removed. */
 import { once } from "node:events";
 import { readdirSync, renameSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => taken.close());
 
-test("a door that cannot be opened is the reason that each client gives, with what to do; without it the next start succeeds", async () => {
+test("each client reports a door that cannot be opened, with the fix; once the door is removed the next start succeeds", async () => {
   await using palace = createTestPalace();
   const bad = { env: { MEMPALACE_LISTEN: `tcp://${address}` } };
   const why = `MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)\n  choose another port, or end what listens there\n`;
@@ -31,7 +31,7 @@ test("a door that cannot be opened is the reason that each client gives, with wh
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test("an agent gets the reason, and the next agent gets an answer when the cause is removed", async () => {
+test("an agent gets the reason of the failed start, and after the cause is removed the next agent gets an answer", async () => {
   await using palace = createTestPalace();
   const env = { MEMPALACE_LISTEN: `tcp://${address}` };
   await expect(palace.shim(env)).rejects.toThrow(`MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)`);
@@ -41,7 +41,7 @@ test("an agent gets the reason, and the next agent gets an answer when the cause
   await shim.close();
 });
 
-test("an address that is none is refused at once, before a broker is started", async () => {
+test("an invalid address is refused at once, before a broker is started", async () => {
   await using palace = createTestPalace();
   const failed = await palace.run("palace", ["start"], { env: { MEMPALACE_LISTEN: "nonsense" } });
   expect(failed).toMatchObject({
@@ -52,7 +52,7 @@ test("an address that is none is refused at once, before a broker is started", a
   expect(palace.log()).toBe("");
 });
 
-test("`palace start --new` does not stop at the failure of an earlier start", async () => {
+test("`palace start --new` starts in spite of an earlier failed start", async () => {
   await using palace = createTestPalace();
   const { home, stateDir } = palace.config.paths;
   await palace.run("palace", ["start"]);

@@ -1,4 +1,4 @@
-/** A broker that a client started makes way for one that is meant to stay: never two, nothing lost in between. */
+/** A broker that a client started hands over to a service's broker: never two at once, and no write lost in between. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, processesWith } from "../../helpers/palace.ts";
 import { assertWhole } from "../../helpers/storm.ts";
 
-test("agents write through a broker of their own when the service comes: it takes over, and each write is there once", async () => {
+test("agents write through a broker that they started; the service's broker takes over, and each write is there once", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all([palace.shim(), palace.shim(), palace.shim()]);
   const written = new Set<string>();
@@ -33,7 +33,7 @@ test("agents write through a broker of their own when the service comes: it take
   stopped = true;
   await writing;
   expect(processesWith(palace.home).filter((pid) => pid === first?.pid)).toEqual([]);
-  // It stays although others would start one on demand, and a second that is meant to stay does not displace it.
+  // The service's broker stays: neither a start on demand nor a second service displaces it.
   const second = palace.run("mempalace-broker", ["--foreground"]);
   expect((await second).code).toBe(0);
   await delay(100);

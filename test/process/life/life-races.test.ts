@@ -1,4 +1,4 @@
-/** What happens at the same time in a broker's life: idle exits, stops, starts and replacements, with clients in the middle. */
+/** Races in a broker's life: idle exits, stops, starts and replacements, while clients write. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -13,8 +13,8 @@ async function brokersOf(palace: TestPalace): Promise<number> {
   return processesWith(palace.home).length;
 }
 
-test("clients that come just when the broker ends for want of work find the next one, and lose nothing", async () => {
-  // A fifth of a second of idleness: every pause below may or may not end it.
+test("clients that connect just when the idle broker ends reach the next one, and lose no write", async () => {
+  // The broker ends after a fifth of a second without clients, so each pause below may or may not end it.
   await using palace = createTestPalace({ env: { MEMPALACE_IDLE_EXIT_MINUTES: String(0.2 / 60) } });
   const random = seededRandom(11);
   const ids = new Set<string>();
@@ -25,7 +25,7 @@ test("clients that come just when the broker ends for want of work find the next
     pids.add(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0);
     ids.add(String(drawer_id));
     await shim.close();
-    // The watch looks every second: around that moment.
+    // The broker checks for idleness every second; the pauses end around that moment.
     await delay(900 + random() * 400);
   }
   expect(ids.size).toBe(12);
@@ -57,7 +57,7 @@ test("a stop while clients start brokers: no start loop, no second broker, what 
     await delay(random() * 600);
     expect((await palace.run("palace", ["stop"])).code).toBe(0);
     await delay(random() * 300);
-    // One that was just starting may be on its way out; none stays.
+    // A broker that was just starting may still be ending; none stays.
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile), { timeout: 5_000, message: "started in spite of it" })
       .toBeUndefined();
@@ -81,7 +81,7 @@ test("a stop while clients start brokers: no start loop, no second broker, what 
   for (const shim of shims) await shim.close();
 });
 
-test("a broker replaced under running sessions (an update) is a delay for them", async () => {
+test("replacing the broker under running sessions (an update) only delays them", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
   const ids = new Set<string>();

@@ -1,7 +1,6 @@
 /**
- * A palace that its user has moved to another folder and whose collection has another name, both by MemPalace's config.json: what
- * the real MemPalace filed there is found, and what we file stands where it looks, whichever of the two starts without a word
- * about the place.
+ * A palace that its user has moved to another folder and whose collection has another name, both by MemPalace's config.json. We find
+ * what the real MemPalace filed there, and it finds what we file, although neither is given the place on its command line.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +27,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: a moved palace, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`with MemPalace ${version}`, () => {
-    it("both find what the other filed, in the folder and the collection that are named", async () => {
+    it("both find what the other filed, in the folder and the collection that config.json names", async () => {
       {
         await using theirs = await openMempalace(version, { home });
         await theirs.call("add_drawer", note("filed by theirs, about the quarry"));

@@ -1,6 +1,6 @@
 /**
- * A palace that is named by --palace: who only reads finds it or is told that there is none, and makes nothing; who writes may begin
- * one, and is told; and what is typed next is typed for that palace.
+ * A palace named by --palace. A verb that only reads finds it or reports that it is missing, and creates no file. A verb that writes
+ * may begin it, and says so. Hints repeat the --palace option.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ const READING: readonly string[][] = [
 
 const NOTE = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
 
-test("a verb that only reads makes no palace of a mistyped --palace, and says what to type", async () => {
+test("a verb that only reads does not create a palace for a mistyped --palace, and names the command to type", async () => {
   await using palace = createTestPalace();
   const typo = join(palace.home, "memoris");
   for (const args of READING) {
@@ -46,7 +46,7 @@ test("a verb that only reads makes no palace of a mistyped --palace, and says wh
   expect(processesWith(palace.home)).toEqual([]);
 });
 
-test("a folder that holds no palace is none, and a palace beside it of nearly that name is offered", async () => {
+test("a search in a folder without a palace fails, and offers a palace with a similar name beside it", async () => {
   await using palace = createTestPalace();
   const [right, typo] = [join(palace.home, "memories"), join(palace.home, "memoris")];
   mkdirSync(typo);
@@ -77,7 +77,7 @@ test("a verb that writes begins a palace where --palace points, and says so on s
   expect((await palace.run("palace", ["stop", "--palace", other])).code).toBe(0);
 });
 
-test("mempalace says as upstream that there is no palace, named or not, and makes none by looking", async () => {
+test("mempalace reports a missing palace in upstream's words, with and without --palace, and does not create it", async () => {
   await using palace = createTestPalace();
   const codes: readonly [string[], number, string][] = [
     [["status"], 0, "No palace found at"],
@@ -103,7 +103,7 @@ test("mempalace says as upstream that there is no palace, named or not, and make
   expect(readdirSync(palace.home)).toEqual([]);
 });
 
-test("a hint names the palace that the command was for", async () => {
+test("a hint repeats the palace that the command was given", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "two words");
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("palace", [...args, "--palace", folder]);
@@ -119,7 +119,7 @@ test("a hint names the palace that the command was for", async () => {
   expect(existsSync(join(folder, "ledger.sqlite3"))).toBe(true);
 });
 
-test("under MEMPALACE_BROKER status says of each form what is wrong with it, and what to type", async () => {
+test("status says what is wrong with each form of MEMPALACE_BROKER, and what to type", async () => {
   await using palace = createTestPalace();
   const socket = join(palace.home, "no.sock");
   const forms: readonly [endpoint: string, code: number, said: RegExp, hint: RegExp][] = [

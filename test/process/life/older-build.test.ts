@@ -16,7 +16,7 @@ if (openFilesMissing !== undefined) console.log(`left out: an older build (${ope
 const AT_LEAST = 25;
 const WRITES_MAX_MS = 120_000;
 
-/** Agents that write one drawer after another until they are told to end. */
+/** Lets agents write one drawer after another until `end` is called. */
 function writing(palace: TestPalace, shims: readonly StdioMcp[], name: string) {
   const ids = new Set<string>();
   let goesOn = true;
@@ -56,12 +56,12 @@ const withModel = (palace: TestPalace): void => {
 };
 
 describe.skipIf(openFilesMissing)("with a build that is older", () => {
-  test("agents' sessions go on through an upgrade: the new broker takes over their palace, each write is there once", async () => {
+  test("agents' sessions continue through an upgrade: the new broker takes over their palace, and each write is there once", async () => {
     await using palace = createTestPalace();
     withModel(palace);
     const older = installOlderBuild(palace);
     await using watch = watchOpenFiles(palace.config.paths.home);
-    // The first of them starts the older broker.
+    // The first agent starts the older broker.
     const old = writing(palace, [await older.shim(), await older.shim()], "old agents");
     await old.more();
     expect(schemaOf(palace)).toBe(OLDER_SCHEMA);
@@ -82,7 +82,7 @@ describe.skipIf(openFilesMissing)("with a build that is older", () => {
     await assertWhole(palace, new Set([...old.ids, ...fresh.ids]));
   });
 
-  test("a new shim writes and reads through an older broker, and upgrades the palace when that one has ended; an older one then leaves it alone", async () => {
+  test("a new shim works with an older broker and upgrades the palace after it ended; an older broker then leaves the palace alone", async () => {
     await using palace = createTestPalace();
     withModel(palace);
     const older = installOlderBuild(palace);

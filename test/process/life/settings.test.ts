@@ -1,4 +1,4 @@
-/** Settings in a file of the palace's folder: who starts the broker makes no difference, and no command loses one. */
+/** Settings in a file of the palace's folder apply whoever starts the broker, and no command loses a setting. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ function settingsFile(palace: TestPalace, content: string): string {
   return join(home, "settings.json");
 }
 
-/** Asks a broker that somebody else has started, and ends it. */
+/** Asks a running broker for its status, and ends it. */
 async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   const { config } = palace;
   await expect.poll(() => findBroker(config)).toBeDefined();
@@ -38,7 +38,7 @@ async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   return found;
 }
 
-test("three starters with different environments get the model folder of the file, and the environment wins", async () => {
+test("three clients with different environments start a broker with the file's model folder, and a variable wins over the file", async () => {
   await using palace = createTestPalace();
   const model = writeTinyModel(join(palace.home, "model"));
   settingsFile(palace, `{\n  // Whoever starts it.\n  "model-dir": ${JSON.stringify(model)},\n}\n`);
@@ -68,7 +68,7 @@ test("three starters with different environments get the model folder of the fil
   expect(await askAndEnd(palace)).toMatchObject({ mode: "lexical", modelDetail: expect.stringContaining("/nothing") });
 });
 
-test("a bad value keeps the broker from starting by file and key, an unknown key does not", async () => {
+test("a bad value stops the broker's start with an error that names file and key; an unknown key does not", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{ "of-a-newer-version": [1], "audit-days": 1 }`);
   const refused = await palaceJson(palace, ["start"]);
@@ -80,7 +80,7 @@ test("a bad value keeps the broker from starting by file and key, an unknown key
     },
   });
   expect((await palace.run("palace", ["config", "unset", "audit-days"])).code).toBe(0);
-  // Without a token that door is shut, which keeps no agent from its memory.
+  // Without a token that door stays shut, but agents still reach their memory.
   const shut = await palace.run("palace", ["config", "set", "listen", "tcp://0.0.0.0:0"]);
   expect(shut).toMatchObject({ code: 0, stderr: expect.stringContaining("token add") });
   expect((await palace.run("palace", ["start"])).code).toBe(0);
@@ -98,7 +98,7 @@ test("a bad value keeps the broker from starting by file and key, an unknown key
   });
   const said = await palace.run("palace", ["doctor", "--no-start"]);
   expect(said.stdout).toMatch(/audit-days.*does not use the file's 60 yet.*restart/);
-  // A restart that cannot succeed ends no broker, and a command beside it goes on.
+  // A restart that cannot succeed does not end the running broker, and other commands go on.
   settingsFile(palace, `{ "audit-days": 2, "redact": }`);
   expect((await palaceJson(palace, ["restart"])).value).toMatchObject({ error: { code: "CONFIG_BAD_VALUE" } });
   expect(await palace.run("palace", ["status"])).toMatchObject({ code: 0, stderr: expect.stringContaining(file) });
@@ -128,7 +128,7 @@ test("set refuses what a key does not take, a secret and an unknown key, and cha
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("a pipe in the place of the file is refused, where reading it would hang", async () => {
+test("a pipe in place of the settings file is refused instead of being read, which would hang", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, "");
   rmSync(file);
@@ -137,14 +137,14 @@ test("a pipe in the place of the file is refused, where reading it would hang", 
   expect([code, value]).toMatchObject([2, { error: { code: "CONFIG_BAD_VALUE" } }]);
 });
 
-test("a broker on another machine has its own settings, and those of agents are kept here", async () => {
+test("the settings of a remote broker are set on its machine, and the agents' settings here", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_BROKER: "http://127.0.0.1:9" } });
   const { value } = await palaceJson(palace, ["config", "set", "model-dir", "/m"]);
   expect(value).toMatchObject({ error: { code: "CONFIG_USAGE", hint: expect.stringContaining("on that machine: ") } });
   expect((await palaceJson(palace, ["config", "set", "wake-up", "off"])).code).toBe(0);
 });
 
-test("commands that set keys at the same time lose none, and comments stay", async () => {
+test("commands that set keys at the same time lose no key, and comments stay", async () => {
   await using palace = createTestPalace();
   const file = settingsFile(palace, `{\n  // Mine.\n  "redact": "strict"\n}\n`);
   const sets = { "audit-days": 60, "backup-keep": 3, "backup-hours": 12, offline: true, "log-level": "warn" };

@@ -1,4 +1,4 @@
-/** The machine's clock is set while agents write: nobody waits for it, nothing is lost or doubled, whichever way it goes. */
+/** The machine's clock is set while agents write: no agent waits for it, and each write is made once, whichever way the clock goes. */
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -11,10 +11,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const AGENTS = 3;
 const NEXT_WRITES = 5;
-/** Only a standstill takes so long. */
+/** Longer than any write takes, unless the broker stands still. */
 const STANDSTILL_MS = 60_000;
 
-/** Writes diary entries one after another until it is told to end: nothing makes one harmless that comes twice. */
+/** Writes diary entries one after another until `end` is called. An entry that is delivered twice would show up twice. */
 function writing(shim: StdioMcp, name: string): { acknowledged: string[]; end(): Promise<void> } {
   const acknowledged: string[] = [];
   let goesOn = true;
@@ -31,7 +31,7 @@ function writing(shim: StdioMcp, name: string): { acknowledged: string[]; end():
   return { acknowledged, end: () => ((goesOn = false), done) };
 }
 
-test("a clock that is set ahead and back, through a kill and a stop by hand: every write is answered soon and made once", async () => {
+test("while the clock is set ahead and back, with a kill and a stop by hand, every write is answered soon and made once", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   let broker = await palace.startBroker(clock.env);
@@ -73,7 +73,7 @@ test("a clock that is set ahead and back, through a kill and a stop by hand: eve
     await Promise.allSettled(agents.map((agent) => agent.end()));
     await Promise.all(shims.map((shim) => shim.close()));
   }
-  // Nobody is there any more: two minutes of true time have not passed since the last one left.
+  // All clients are gone, but less than two minutes of true time have passed since the last one left.
   clock.step(20 * DAY_MS);
   await delay(4_000);
   expect(broker.exitCode).toBeNull();

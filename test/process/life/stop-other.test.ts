@@ -1,4 +1,4 @@
-/** A broker whose protocol we do not speak is stopped all the same, and only if it is certain which process it is. */
+/** `stop` also ends a broker whose protocol we do not speak, but only if it is certain which process that is. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ test("the process that listens and answers as broker.json says is drained", asyn
   expect(await ended).toEqual([0, null]);
 });
 
-test("a pid that only the file says is never signalled", async () => {
+test("a pid that is only in broker.json, and not confirmed by /health, is never signalled", async () => {
   await using palace = createTestPalace();
   const bystander = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" });
   const child = await future(palace, { pid: bystander.pid ?? 0 });
