@@ -1,4 +1,4 @@
-/** A cross-encoder in its folder, through a real broker: the hits in its order, and what doctor and explain say with and without it. */
+/** A cross-encoder in its folder, through a real broker: it orders the hits, and doctor and explain report it. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ async function ready(client: Client): Promise<unknown> {
   return (await client.call("palace.status", {})).search.reranker;
 }
 
-test("where it is the hits come in its order, where it is not or is broken nothing changes, and doctor says which", async () => {
+test("a cross-encoder orders the hits; a missing or broken one changes no order; doctor reports all three", async () => {
   await using palace = createTestPalace();
   const model = writeTinyModel(join(palace.home, "model"));
   const orders: string[][] = [];

@@ -1,4 +1,4 @@
-/** What the search says beyond its hits, through a real broker with a model: to an agent in fields, to people in words. */
+/** Explanations and notices of a search through a real broker with a model: fields for an agent, text for people. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -16,7 +16,7 @@ type Explained = {
   };
 };
 
-test("with a model each explained score is its cosine and its words by their weights; people are told in words", async () => {
+test("an explained score is the weighted sum of cosine and words times the factors, and `palace search --explain` prints it as text", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`) });
   const client = await palace.client();
@@ -53,7 +53,7 @@ test("with a model each explained score is its cosine and its words by their wei
   const weak = await palace.run("palace", ["search", "zymurgy", "quux"]);
   expect(weak.stderr).toContain("Weak match");
 
-  // As embedding that goes on: nothing wakes it for what is listed beside the broker.
+  // Simulates embedding in progress: rows that another process lists do not wake the broker's embedding.
   const ledger = new Database(palace.config.paths.ledgerFile);
   ledger.exec("INSERT INTO pending_embedding SELECT row FROM drawer LIMIT 2");
   ledger.close();

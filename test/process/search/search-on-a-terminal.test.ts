@@ -1,4 +1,4 @@
-/** `palace search` shows a person at a terminal the passage of a hit, and a program all of its text. */
+/** `palace search` shows the matching passage on a terminal, and the whole text in a pipe. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const LINES = ["Before lunch.", "After the news.", "While nobody looks."].join("
 const DEPLOY = `# Deploying\n\n${FILLER}\n\n## On Fridays\n\n${LINES}\n\nWe roll the servers back by hand. ${FILLER}\n`;
 
 test.skipIf(!hasTerminal)(
-  "a hit shows its file, its heading and the passage that matches, its words marked",
+  "a hit shows its file, its heading and the matching passage, with the words of the query marked",
   async () => {
     await using palace = createTestPalace();
     const project = join(palace.home, "project");
@@ -32,11 +32,11 @@ test.skipIf(!hasTerminal)(
     expect(passage.length).toBeGreaterThan(1);
     expect(passage.filter((line) => line.length > 70)).toEqual([]);
     expect(passage.flatMap((line) => line.trim().split(" ")).filter((word) => !words.has(word))).toEqual([]);
-    // A pipe is given a line with all of the text, as before.
+    // In a pipe a hit is one line with all of its text.
     const { stdout } = await palace.run("palace", ["search", "roll back a server", "--limit", "1"]);
     expect(stdout.split("\t").slice(0, 4)).toEqual(["1", "w", expect.any(String), "guide/deploy.md"]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
-    // A file that has changed gives no line.
+    // For a file that has changed, the output has no line number.
     writeFileSync(join(project, "guide/deploy.md"), DEPLOY.replace("by hand", "by machine"));
     expect(seen({ NO_COLOR: "1" })).toMatch(/^.*1\. guide\/deploy\.md › On Fridays$/m);
   },
