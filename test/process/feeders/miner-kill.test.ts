@@ -120,7 +120,7 @@ test.each(MINERS)(
         stdio: ["ignore", "ignore", "pipe"],
       });
       const ended = once(child, "exit");
-      // Kill only after the first output: before that there is no work to interrupt.
+      // Kill only after the first output: a kill before that interrupts no work.
       await Promise.race([once(child.stderr, "data"), ended]);
       child.stderr.resume();
       await delay(chooser.below(100));
