@@ -1,6 +1,6 @@
 /**
- * MemPalace's own log of writes: we write none, since nothing reads it. Were that to change in a version to come, its source would
- * tell; who wrote what is in the journal.
+ * MemPalace's own log of writes: we do not write it, because MemPalace never reads it. The first test checks its source, so that a
+ * later version that reads the log fails here. Our journal records who wrote what.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -31,7 +31,7 @@ function mentions(version: MempalaceVersion): string[] {
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
-  test.skipIf(missing !== undefined)(`nothing of MemPalace ${version} reads its log of writes`, () => {
+  test.skipIf(missing !== undefined)(`MemPalace ${version} never reads its own log of writes`, () => {
     const opened = mentions(version).filter((line) => line.includes("open("));
     expect(opened.length).toBeGreaterThan(0);
     expect(opened.filter((line) => !line.includes("os.O_WRONLY"))).toEqual([]);

@@ -6,10 +6,10 @@ import { openForWriting } from "../../../src/memory/ledger/open.ts";
 import { createTestPalace, exitOf } from "../../helpers/palace.ts";
 
 const DRAWERS = 40;
-/** Several times what the drawers take, which use free pages first. */
+/** Several times the size of the drawers, because new drawers use free pages first. */
 const FREE_BYTES = 20 * 1024 * 1024;
 
-/** A ledger from before free pages went back in quiet moments: only to write it anew gives these back. */
+/** Makes a ledger as older versions did, with free pages that only a full rewrite gives back. */
 function beginWithFreePages(file: string): void {
   openForWriting(file).close();
   const database = new Database(file);
@@ -18,7 +18,7 @@ function beginWithFreePages(file: string): void {
   database.close();
 }
 
-it("writes the ledger anew while an agent goes on writing, frees its space, and keeps every drawer", async () => {
+it("rewrites the ledger while an agent goes on writing, frees its space, and keeps every drawer", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   beginWithFreePages(ledgerFile);
@@ -45,7 +45,7 @@ it("writes the ledger anew while an agent goes on writing, frees its space, and 
 });
 
 it.each(["erase.before-rewrite", "erase.after-rewrite", "compact.after-rewrite"])(
-  "a broker killed at %s has lost nothing, and the next one finishes",
+  "a broker killed at %s loses no drawer, and a second compact succeeds",
   async (point) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker({ MEMPALACE_FAULT: point });

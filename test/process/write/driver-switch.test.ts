@@ -1,6 +1,6 @@
 /**
- * One memory whose public palace is kept by nobody, by the files driver and by a Chroma server in turns, each broker killed in the
- * midst of its work: the ledger keeps every acknowledged write, and in the end the palace has all of it once.
+ * One memory whose driver changes in turns: none, files, and a Chroma server. Each broker is killed while it writes. The ledger keeps
+ * every acknowledged write, and in the end the public palace has each of them once.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,7 +17,7 @@ const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: drivers in turns (${missing})`);
 
 describe.skipIf(missing !== undefined)("drivers in turns", () => {
-  it("lose nothing and double nothing, each broker killed while it writes", async () => {
+  it("keep every acknowledged write once, although each broker is killed while it writes", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)("drivers in turns", () => {
         await delay(random() * 400);
         const content = `note ${at} of broker ${round}, killed as ${env["MEMPALACE_DRIVER"]}`;
         await shim.call("mempalace_add_drawer", { wing: "w", room: `r${round}`, content });
-        // By its text: on a slow machine it may have been kept for a broker to come, and has no id yet.
+        // Found by its text: on a slow machine the write may have been spooled, and has no id yet.
         filed.add(content);
       });
       const dying = delay(100 + random() * 600).then(() => broker.kill("SIGKILL"));

@@ -1,6 +1,7 @@
 /**
  * A real MemPalace that our lock cannot reach, of another HOME or at another mount point, writes the palace that our driver
- * writes, itself or through a real Chroma server: it is found by the palace's own numbers, doctor names it, and nothing of ours is lost.
+ * writes, itself or through a real Chroma server. The broker finds it by the palace's own row numbers, doctor names it, and our
+ * drawers stay.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +26,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
-/** Its Chroma and the palace's may wait for each other for ever. */
+/** Time limit: the foreign Chroma and the palace's may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
 /** Between two comparisons of a palace are nine times what one takes, and a busy machine takes long. */
 const SETTLED_MAX_MS = 180_000;
@@ -45,7 +46,7 @@ type ChromaScene = Scene & { chroma: PythonChroma };
 
 /** Chroma on a palace folder, a broker that writes it, and OURS drawers in both. */
 async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
-  // What is begun is ended also when the rest of this fails, the broker before its Chroma.
+  // The stack also ends what was started if a later step fails, the broker before its Chroma.
   await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
@@ -107,7 +108,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: foreign writers, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a foreign MemPalace ${version}`, () => {
-    /** Files and deletes as an agent would, and tells the rows it leaves. */
+    /** Files and deletes drawers as an agent would, and returns the ids of the rows that stay. */
     const meddle = async (scene: Scene, options: MempalaceOptions): Promise<string[]> => {
       const victim = ledgerIds(scene)[0] ?? "";
       const before = new Set(palaceIds(scene));
@@ -140,7 +141,7 @@ for (const version of MEMPALACE_VERSIONS) {
     // How a writer is noticed depends on our driver, how it writes on its version: each has one scene. The third pair, 3.11.0
     // beside a Chroma, is the storm below.
     const driver = version === "3.3.6" ? "chroma" : "files";
-    it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and what it deleted of ours is there again`, async () => {
+    it(`of another HOME and at another mount point, beside the driver ${driver}, is reported, its rows are adopted, and our drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
       const { palace, palaceDir } = scene;
       const written = await meddle(scene, { home: otherHome, palace: palaceDir });
@@ -156,7 +157,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
 const NEW = "3.11.0";
 
-/** True: it never answered, and will answer no other call. What it says else does not matter. */
+/** Returns true if the foreign MemPalace hung: it never answered and will answer no other call. Other errors do not matter. */
 function stuck(call: Promise<unknown>): Promise<boolean> {
   return call.then(
     () => false,
@@ -167,7 +168,7 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace mines",
   () => {
-    // Upstream against itself loses a part of its vectors like this, and says nothing.
+    // Two upstream writers lose a part of their vectors in this way, without an error.
     it("through a second mount path and under a second HOME, amid a storm: nothing of ours is lost, theirs is named", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
@@ -184,7 +185,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       });
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       let mining = true;
-      // Beside a Chroma that is being written to its miner often gives up by itself; what an agent files through it goes in.
+      // Beside a Chroma that is being written to, upstream's miner often gives up; drawers that an agent files through it arrive.
       const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
         const place = options.palace === undefined ? [] : ["--palace", options.palace];
         await runMempalace(NEW, [...place, "mine", project], options);
@@ -234,7 +235,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
           throw new Error(`not adopted: ${JSON.stringify({ adoption, strays, driver })}`, { cause });
         });
       expect(wings().others).toBeGreaterThanOrEqual(10);
-      // Said when a second comparison has proved it.
+      // Reported after a second comparison has confirmed it.
       await expect
         .poll(async () => (await status(palace)).strays, { timeout: SETTLED_MAX_MS })
         .toMatchObject({ state: "found", rows: 0 });
@@ -245,16 +246,16 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
 
 /** Past Chroma's sync threshold of 1,000 there is an index on disk that can be torn. */
 const INDEXED = 1_150;
-/** Of the first thousand records one is a deletion, and one is what it deleted. */
+/** Two of the first thousand records are not in the index: a deletion and the record that it deleted. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
-  // It moves the folder of the index away when it opens a palace whose index a newer Chroma wrote, lock or no lock.
-  it("and so costs the palace its vectors is noticed, and a restart of Chroma and broker brings them all back", async () => {
+  // 3.3.6 moves the index folder away when it opens a palace whose index a newer Chroma wrote, with or without the lock.
+  it("and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
-    // An index in which something was deleted is one that 3.3.6 takes for damaged.
+    // 3.3.6 takes an index with a deleted element for damaged.
     await using shim = await palace.shim(env);
     await shim.call("mempalace_delete_drawer", { drawer_id: ledgerIds(scene)[0] ?? "" });
     await file(palace, env, OURS, INDEXED + 1);
@@ -284,7 +285,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   });
 });
 
-/** How many of these Chroma gives a vector for; it fails a request as a whole for one that has none. */
+/** Counts the ids that Chroma has a vector for. Chroma fails a whole request if one id has none. */
 async function withVector(url: string, ids: readonly string[]): Promise<number> {
   const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
   const found = (await (await fetch(collections)).json()) as { id: string; name: string }[];

@@ -1,6 +1,6 @@
 /**
- * What is forgotten is nowhere: a real broker, a unique text filed in every way there is, forgotten through the command line, and
- * every byte under the home looked through, running and stopped, with a kill at every step.
+ * A forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way, forget it through the
+ * command line, and search every byte under the home, with the broker running and stopped.
  */
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { filesHolding } from "../../helpers/bytes.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
-/** One word to a full-text index, and none that anything else would hold. */
+/** A single word for a full-text index that occurs in no other text. */
 const SECRET = "zq7xk9unforgettable4w2v";
 
 /** Files the secret in every way; returns ids. `settle`: the public palace has it. */
@@ -20,7 +20,7 @@ async function fileSecrets(palace: TestPalace): Promise<{ id: string; other: str
   const add = async (content: string, more: object = {}): Promise<string> =>
     String((await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content, ...more }))["drawer_id"]);
   const id = await add(`the code is ${SECRET}.`);
-  // Over the border of two slices.
+  // The secret crosses the border of two slices.
   await add(`${"filler ".repeat(113)}${SECRET} and more ${"filler ".repeat(60)}`);
   const changed = await add(`once ${SECRET}, then something else`);
   await shim.call("mempalace_update_drawer", { drawer_id: changed, content: "once a word, then something else" });
@@ -67,7 +67,7 @@ function scene(driver: "none" | "files"): { palace: TestPalace; env: Record<stri
 
 for (const driver of ["none", "files"] as const) {
   describe(`forgetting, driver ${driver}`, () => {
-    it("leaves no byte of a text, broker running or stopped, and nothing else is lost", async () => {
+    it("leaves no byte of a text, broker running or stopped, and keeps every other drawer", async () => {
       const { palace, env } = scene(driver);
       await using _owned = palace;
       const broker = await palace.startBroker(env);
@@ -110,7 +110,7 @@ for (const driver of ["none", "files"] as const) {
       broker.kill("SIGTERM");
       await ended;
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
-      // What comes next opens it as it is.
+      // The next broker opens the palace as it was left.
       await palace.startBroker(env);
       await settled(palace);
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
@@ -119,7 +119,7 @@ for (const driver of ["none", "files"] as const) {
 }
 
 describe("forgetting", () => {
-  it("by ids and by source takes those alone, with every earlier state of them", async () => {
+  it("by ids and by source removes only those drawers, with every earlier state of them", async () => {
     const { palace, env } = scene("files");
     await using _owned = palace;
     await palace.startBroker(env);
@@ -135,7 +135,7 @@ describe("forgetting", () => {
     await settled(palace);
     const done = await forget(palace, id, "drawer_that_is_none", "--yes");
     expect(JSON.parse(done.stdout)).toMatchObject({ drawers: 1, missing: ["drawer_that_is_none"], pending: 0 });
-    // Of the source's drawer nothing has gone: it holds the same word, and another letter.
+    // The drawer of the source stays whole: it holds the word with one more letter.
     expect(filesHolding(palace.home, `first ${SECRET}`)).toEqual([]);
     expect(filesHolding(palace.home, "second state of it")).toEqual([]);
     expect(filesHolding(palace.home, `${SECRET}b`).length).toBeGreaterThan(0);
@@ -146,7 +146,7 @@ describe("forgetting", () => {
     });
   });
 
-  it("tells of backups, removes spooled writes and staged copies, and says what a source would bring back", async () => {
+  it("names backups, removes spooled writes and staged copies, and names the sources that mining would file again", async () => {
     const { palace, env } = scene("none");
     await using _owned = palace;
     const { home, ledgerFile, spoolDir, palaceDir } = palace.config.paths;

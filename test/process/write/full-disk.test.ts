@@ -20,7 +20,7 @@ function smallDisk(palace: TestPalace, size: string): Disposable {
   return { [Symbol.dispose]: () => void execFileSync("umount", ["-l", home]) };
 }
 
-/** Fills the disk of the palace's home but for `leftBytes`; returns the files. */
+/** Fills the disk of the palace's home except for `leftBytes`, and returns the files that fill it. */
 function fillUp({ config }: TestPalace, leftBytes: number): string[] {
   const { home } = config.paths;
   const files: string[] = [];
@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     const client = await palace.client();
     const acknowledged: string[] = [];
     let failure: unknown;
-    // The ballast is what somebody else filled the disk with.
+    // The ballast stands in for another program's files that fill the disk.
     const ballast = join(palace.config.paths.home, "ballast");
     writeFileSync(ballast, Buffer.alloc(1024 * 1024));
     for (let index = 0; index < 2000 && failure === undefined; index++) {
@@ -75,7 +75,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await new Promise((resolve) => broker.once("exit", resolve));
   });
 
-  it("does not keep a broker that was killed from coming back: it is read, a write is refused, and space makes it written", async () => {
+  it("lets a killed broker's successor start: reads work, a write is refused, and works when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     const first = await palace.startBroker();
@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     reader.close();
   });
 
-  it("takes no event that is not whole; those before it are there, and space makes the log grow again", async () => {
+  it("stores no partial event: earlier events stay, and events can be appended again when there is space", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "4m");
     await palace.startBroker();
@@ -137,7 +137,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     client.close();
   });
 
-  it("that takes nothing of anybody is named by a mine, and does not keep the broker from being stopped", async () => {
+  it("without a free byte is named by a mine, and the broker can still be stopped", async () => {
     await using palace = createTestPalace();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", palace.home]);
     try {
@@ -162,7 +162,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     }
   });
 
-  it("that is read-only is named with the next step, and the palace is as it was when it can be written again", async () => {
+  it("that is read-only is named with the next command, and the palace is unchanged when it can be written again", async () => {
     await using palace = createTestPalace();
     using _disk = smallDisk(palace, "8m");
     const { home } = palace.config.paths;

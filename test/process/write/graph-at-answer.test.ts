@@ -1,4 +1,4 @@
-/** A fact is in MemPalace's graph file when its answer arrives; a file that somebody holds does not keep the answer. */
+/** A fact is in MemPalace's graph file when its answer arrives. If another process has locked the file, the answer does not wait. */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -17,14 +17,14 @@ test("MemPalace's graph file holds a fact as soon as the tool has answered", asy
     await shim.call("mempalace_kg_add", fact(index));
     if (factsIn(palace.config.paths.graphFile) !== index + 1) late.push(index);
   }
-  // An answer waits for a bounded time, which a machine under load may need for other things.
+  // The answer waits for the file for a bounded time only, which may be too short on a machine under load.
   expect(late.length, late.join(" ")).toBeLessThan(FACTS / 2);
   await shim.call("mempalace_kg_invalidate", { ...fact(FACTS), ended: "2030-01-01" });
   await expect.poll(() => factsIn(palace.config.paths.graphFile, "WHERE valid_to IS NOT NULL")).toBe(1);
   await shim.close();
 });
 
-test("a fact is answered while somebody holds the graph file, and arrives there afterwards", async () => {
+test("a fact is answered while another process has locked the graph file, and is written there afterwards", async () => {
   await using palace = createTestPalace();
   const shim = await palace.shim();
   await shim.call("mempalace_kg_add", { subject: "gate", predicate: "code", object: "first" });

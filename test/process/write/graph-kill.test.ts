@@ -1,6 +1,6 @@
 /**
- * Brokers die in the middle of writing the graph, at every step between the call and upstream's files: what was acknowledged is
- * there once, and the files agree with the ledger again.
+ * Brokers are killed while they write the graph, at every step between the call and upstream's files. Each acknowledged fact is there
+ * once, and the files agree with the ledger again.
  */
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -8,15 +8,15 @@ import { clearStopped } from "../../../src/base/state-files.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** The Nth time in each broker's life, so that some of it is done before. */
+/** Dies when the broker passes the step for the Nth time, so that some facts are written before. */
 const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],
 ];
-/** At least; it goes on until a broker has died. */
+/** Least number of writes; the test writes on until a broker has died. */
 const FACTS_PER_FAULT = 6;
 
-test("facts and tunnels survive a kill at every step, once, and upstream's files hold them", async () => {
+test("facts and tunnels survive a kill at every step, each once, and are in upstream's files", async () => {
   await using palace = createTestPalace();
   const made = { facts: 0, ended: 0, tunnels: 0 };
   for (const fault of FAULTS) {

@@ -1,4 +1,4 @@
-/** How far MemPalace's graph file is behind, and why, stands in the status. */
+/** The status says how far MemPalace's graph file is behind, and why. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
@@ -15,7 +15,7 @@ async function graph(palace: TestPalace): Promise<StatusReport["graph"]> {
   }
 }
 
-test("where somebody holds the graph file, the status says what waits, for how long and why; then it is written", async () => {
+test("while another process has locked the graph file, the status says what waits, for how long and why; then the facts are written", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const shim = await palace.shim();

@@ -1,6 +1,6 @@
 /**
- * A palace from before MemPalace measured by the cosine: its index measures by l2. We read its vectors as what they are, so that
- * our search is right at once; it is told apart, and a repair gives MemPalace an index that it can read, too.
+ * A palace from an old MemPalace whose index measures by l2 instead of the cosine. Our search uses its vectors with the cosine, so it
+ * is right at once. `repair-status` reports the l2 index, and a repair gives MemPalace a cosine index.
  */
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -22,29 +22,32 @@ import chromadb, sys
 collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
 print((collection.metadata or {}).get("hnsw:space"), collection.count())`;
 
-it.skipIf(missing !== undefined)("is read, told apart, and put right by a repair", async () => {
-  await using palace = createTestPalace();
-  const { palaceDir } = palace.config.paths;
-  mempalaceEnv(palace.home);
-  await python("3.11.0", palace.home, MAKE, [palaceDir]);
-  await palace.startBroker();
-  await inStep(palace);
-  await using shim = await palace.shim();
-  const { results } = (await shim.call("mempalace_search", { query: "when is bread baked", limit: 1 })) as {
-    results: { text: string; distance: number }[];
-  };
-  expect(results[0]?.text).toBe("bread is baked on mondays");
-  // A cosine, whatever their index says.
-  expect(results[0]?.distance).toBeGreaterThanOrEqual(0);
-  expect(results[0]?.distance).toBeLessThanOrEqual(2);
+it.skipIf(missing !== undefined)(
+  "an l2 palace is searched by the cosine, reported by repair-status, and gets a cosine index by a repair",
+  async () => {
+    await using palace = createTestPalace();
+    const { palaceDir } = palace.config.paths;
+    mempalaceEnv(palace.home);
+    await python("3.11.0", palace.home, MAKE, [palaceDir]);
+    await palace.startBroker();
+    await inStep(palace);
+    await using shim = await palace.shim();
+    const { results } = (await shim.call("mempalace_search", { query: "when is bread baked", limit: 1 })) as {
+      results: { text: string; distance: number }[];
+    };
+    expect(results[0]?.text).toBe("bread is baked on mondays");
+    // The distance is a cosine distance, whatever their index measures by.
+    expect(results[0]?.distance).toBeGreaterThanOrEqual(0);
+    expect(results[0]?.distance).toBeLessThanOrEqual(2);
 
-  const before = await palace.run("palace", ["repair-status"]);
-  expect(before.stdout).toContain("the index of mempalace_drawers measures by l2, not by the cosine");
-  expect(before.code).toBe(1);
-  const repaired = await palace.run("palace", ["repair"]);
-  expect(repaired.code, repaired.stderr).toBe(0);
-  const after = await palace.run("palace", ["repair-status"]);
-  expect(after, after.stdout).toMatchObject({ code: 0 });
-  await palace.run("palace", ["stop"]);
-  expect((await python("3.11.0", palace.home, SPACE, [palaceDir])).trim()).toBe("cosine 3");
-});
+    const before = await palace.run("palace", ["repair-status"]);
+    expect(before.stdout).toContain("the index of mempalace_drawers measures by l2, not by the cosine");
+    expect(before.code).toBe(1);
+    const repaired = await palace.run("palace", ["repair"]);
+    expect(repaired.code, repaired.stderr).toBe(0);
+    const after = await palace.run("palace", ["repair-status"]);
+    expect(after, after.stdout).toMatchObject({ code: 0 });
+    await palace.run("palace", ["stop"]);
+    expect((await python("3.11.0", palace.home, SPACE, [palaceDir])).trim()).toBe("cosine 3");
+  },
+);

@@ -14,44 +14,47 @@ const SEEN_MAX_MS = 60_000;
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: a lease that is held (${missing})`);
 
-it.skipIf(missing !== undefined)("what another MemPalace has and does is here while it has the palace", async () => {
-  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
-  mempalaceEnv(palace.home);
-  const { palaceDir } = palace.config.paths;
-  const theirs = await openMempalace(VERSION, { home: palace.home, palace: palaceDir });
-  const file = async (content: string): Promise<string> =>
-    String((await theirs.call("add_drawer", { wing: "theirs", room: "r", content }))["drawer_id"]);
-  const [gone, changed] = [await file("will be deleted"), await file("will be changed"), await file("stays")];
+it.skipIf(missing !== undefined)(
+  "while another MemPalace has the palace, its drawers and changes are in our memory",
+  async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
+    mempalaceEnv(palace.home);
+    const { palaceDir } = palace.config.paths;
+    const theirs = await openMempalace(VERSION, { home: palace.home, palace: palaceDir });
+    const file = async (content: string): Promise<string> =>
+      String((await theirs.call("add_drawer", { wing: "theirs", room: "r", content }))["drawer_id"]);
+    const [gone, changed] = [await file("will be deleted"), await file("will be changed"), await file("stays")];
 
-  // The first answer already: nobody is told that the palace is empty.
-  await palace.startBroker();
-  await using shim = await palace.shim();
-  expect(await shim.call("mempalace_status", {})).toMatchObject({ total_drawers: 3 });
-  expect(await status(palace)).toMatchObject({
-    ...{ adoption: { state: "verified", rows: 3 }, driver: { state: "waiting" }, upstreamLock: { state: "waiting" } },
-  });
-  expect(await shim.call("mempalace_add_drawer", { wing: "ours", room: "r", content: "ours" })).toMatchObject({
-    success: true,
-  });
+    // Even the first answer has the drawers: it must not call the palace empty.
+    await palace.startBroker();
+    await using shim = await palace.shim();
+    expect(await shim.call("mempalace_status", {})).toMatchObject({ total_drawers: 3 });
+    expect(await status(palace)).toMatchObject({
+      ...{ adoption: { state: "verified", rows: 3 }, driver: { state: "waiting" }, upstreamLock: { state: "waiting" } },
+    });
+    expect(await shim.call("mempalace_add_drawer", { wing: "ours", room: "r", content: "ours" })).toMatchObject({
+      success: true,
+    });
 
-  expect(await theirs.call("delete_drawer", { drawer_id: gone })).toMatchObject({ success: true });
-  expect(await theirs.call("update_drawer", { drawer_id: changed, content: "was changed" })).toMatchObject({
-    success: true,
-  });
-  const later = await file("later");
-  const texts = (): string[] => [...ledgerRows(palace).values()].map(({ text }) => text).sort();
-  await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["later", "ours", "stays", "was changed"]);
+    expect(await theirs.call("delete_drawer", { drawer_id: gone })).toMatchObject({ success: true });
+    expect(await theirs.call("update_drawer", { drawer_id: changed, content: "was changed" })).toMatchObject({
+      success: true,
+    });
+    const later = await file("later");
+    const texts = (): string[] => [...ledgerRows(palace).values()].map(({ text }) => text).sort();
+    await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["later", "ours", "stays", "was changed"]);
 
-  // Deleted between our last look and its end.
-  expect(await theirs.call("delete_drawer", { drawer_id: later })).toMatchObject({ success: true });
-  await theirs[Symbol.asyncDispose]();
-  await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["ours", "stays", "was changed"]);
-  while ((await status(palace)).search.pending > 0) await delay(50);
-  await inStep(palace);
-  await expect
-    .poll(async () => (await status(palace)).driver, { timeout: SEEN_MAX_MS })
-    .toMatchObject({ state: "synced", lag: 0 });
-  const seen = await dumpChroma(VERSION, palace.home, palaceDir);
-  expect([...seen.values()].map(({ text }) => text).sort()).toEqual(["ours", "stays", "was changed"]);
-  expectSame(ledgerRows(palace), seen);
-});
+    // Deleted between our last look and its end.
+    expect(await theirs.call("delete_drawer", { drawer_id: later })).toMatchObject({ success: true });
+    await theirs[Symbol.asyncDispose]();
+    await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["ours", "stays", "was changed"]);
+    while ((await status(palace)).search.pending > 0) await delay(50);
+    await inStep(palace);
+    await expect
+      .poll(async () => (await status(palace)).driver, { timeout: SEEN_MAX_MS })
+      .toMatchObject({ state: "synced", lag: 0 });
+    const seen = await dumpChroma(VERSION, palace.home, palaceDir);
+    expect([...seen.values()].map(({ text }) => text).sort()).toEqual(["ours", "stays", "was changed"]);
+    expectSame(ledgerRows(palace), seen);
+  },
+);

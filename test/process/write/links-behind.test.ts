@@ -1,6 +1,6 @@
 /**
  * Hallways and tunnels of a mine that was killed after its files were filed are made by the next run of the same mine, although
- * no file has changed. The state a killed run leaves is taken from a real one: its notes as they stand at that moment.
+ * no file has changed. The test takes the state that a killed run leaves from a real run: its notes at that moment.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -60,7 +60,7 @@ test("a mine killed after its files were filed has its links made by the next ru
       },
     } as Caller;
     expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
-    // What stands on the disk when the blow falls.
+    // Restores the notes that are on the disk at the moment of the kill.
     rmSync(notes, { recursive: true });
     if (!isLost) cpSync(kept, notes, { recursive: true });
 

@@ -1,4 +1,4 @@
-/** The coordination log behind a real broker: once by its key, roles, waits, and a kill at every step of a write. */
+/** The coordination log behind a real broker: idempotency keys, roles, waits, and a kill at every step of a write. */
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 type Event = { id: string; seq: number; body: string; hlc: string; correlation_id: string | null };
 type Answer = { success?: boolean; error?: string; event: Event; events: Event[]; timed_out?: boolean };
 
-/** So long a broker waits for what does not end by itself. */
+/** Time a stopping broker gives to calls that do not end by themselves. */
 const DRAIN_MAX_MS = 8_000;
 const REQUEST = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", to_agent: "b" };
 const PATCH = "--- a\n+++ b\n";
@@ -23,7 +23,7 @@ async function call(client: Client, tool: string, args: JsonObject = {}, key?: s
 
 const logFile = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
 
-test("nothing of the log is there before it is used, and a call that comes again does nothing again", async () => {
+test("the log's files are made at its first use, and a call repeated with its key is done once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -59,13 +59,13 @@ test("a patch whose event is refused leaves no artifact", async () => {
   database.close();
 });
 
-test("a wait ends with the event it waits for, whoever appends it, and holds up nobody", async () => {
+test("a wait ends with the event it waits for, whoever appends it, and does not hold up other calls", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [waiting, other] = [await palace.client(), await palace.client()];
   const first = await call(other, "event_append", REQUEST);
   const cursor = { since_event_id: first.event.id, timeout_ms: 60_000 };
-  // As many as a peer may hold, and others' calls go on.
+  // As many waits as one peer may have open; other peers' calls go on.
   const waits = Array.from({ length: 60 }, (_, at) =>
     call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
   );
@@ -91,7 +91,7 @@ test("a wait ends with the event it waits for, whoever appends it, and holds up 
   other.close();
 });
 
-test("a MemPalace that is at work in the log delays events, and nothing else", async () => {
+test("a process that has locked the log delays events, but not the writing of drawers", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -109,7 +109,7 @@ test("a MemPalace that is at work in the log delays events, and nothing else", a
   client.close();
 });
 
-test("a wait outlives a restart of the broker, and a broker that is stopped does not wait for it", async () => {
+test("a wait survives a restart of the broker, and a broker that is stopped does not wait for its end", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const client = await palace.client();
@@ -127,7 +127,7 @@ test("a wait outlives a restart of the broker, and a broker that is stopped does
   other.close();
 });
 
-/** Of the first use of all, and of a later write. */
+/** Steps of the first use of the log, and of a later write. */
 const STEPS = [
   ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
     (step) => `${step}:1`,
@@ -144,7 +144,7 @@ test.each(STEPS)(
     const put = { content: PATCH, from_agent: "b", stream: "project/p", correlation_id: "c" };
     const isLater = step.endsWith(":2");
     if (isLater) await call(client, "event_append", REQUEST, "k0");
-    // The client finds no broker, or the next one, and puts the call again with its key.
+    // The client finds no broker, or the next one, and repeats the call with its key.
     const dying = call(client, "patch_submit", put, "k1").catch(() => undefined);
     if (broker.exitCode === null && broker.signalCode === null) await once(broker, "exit");
     expect(broker.signalCode).toBe("SIGKILL");
@@ -165,7 +165,7 @@ test.each(STEPS)(
   },
 );
 
-test("a log that is put away under a running broker is made anew, and one that is no log is left as it is", async () => {
+test("a log that is moved away under a running broker is made again, and a file that is not a log is refused and left as it is", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -1,6 +1,6 @@
 /**
- * Project files that are too long for one message: they become what MemPalace makes of them, and whoever is killed while they are
- * sent, the palace holds the old document or the new one, whole and once.
+ * Project files that are too long for one message. They become the drawers that MemPalace makes of them. If the miner or the broker is
+ * killed while they are sent, the palace has the old document or the new one, whole and once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -49,7 +49,7 @@ function read<T>(palace: TestPalace, sql: string): T[] {
   return rows;
 }
 const partsOf = (palace: TestPalace): number => read(palace, "SELECT 1 FROM source_part").length;
-/** What is to be read, counted and marked of the source; no ids, which hold the path, and no times. */
+/** Texts, counts and closets of the source, without times and without ids (an id contains the path). */
 const content = (palace: TestPalace): unknown => ({
   texts: read(palace, "SELECT text, json_extract(metadata, '$.chunk_index') FROM drawer ORDER BY 2, 1"),
   places: read(palace, "SELECT drawers FROM place"),
@@ -57,7 +57,7 @@ const content = (palace: TestPalace): unknown => ({
   mark: read(palace, "SELECT sha256, drawers FROM source"),
 });
 
-/** What an undisturbed run makes of each. */
+/** Returns the result of an undisturbed run over each document. */
 async function undisturbed(...documents: string[]): Promise<unknown[]> {
   await using calm = createTestPalace();
   const contents = [];
@@ -78,7 +78,7 @@ print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["
   const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
-/** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
+/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
 function timeless({ text, metadata }: Row): unknown {
   const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
   return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };
@@ -130,7 +130,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-/** Where, and at which write: two parts, and what files them. */
+/** Kill points and the number of the write: writes 1 and 2 are the parts, write 3 files them. */
 const BLOWS = [
   ["admit.before-queue", 1],
   ["commit.after-apply", 2],
@@ -187,7 +187,7 @@ test("the miner is killed after each part: the old document stays, and the next 
     while (miner.exitCode === null && partsOf(palace) < parts) await delay(1);
     miner.kill("SIGKILL");
     await ended;
-    // What it had sent before it died may still be in the queue.
+    // Parts that the miner sent before it died may still be in the queue.
     await palace.run("palace", ["status"]);
     const [{ n = 0 } = {}] = read<{ n: number }>(
       palace,
@@ -200,16 +200,16 @@ test("the miner is killed after each part: the old document stays, and the next 
     expect(content(palace)).toEqual(expected);
     expect(partsOf(palace)).toBe(0);
   }
-  // A quick machine is done with some before the blow falls.
+  // On a quick machine some runs are done before their kill.
   expect(between).toBeGreaterThan(1);
 }, 300_000);
 
-/** Killed, and started by whoever comes next. */
+/** Kills the broker; the next client starts another one. */
 function killBroker(palace: TestPalace): void {
   process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
 }
 
-test("while a document comes in parts the old one is found and counted, and nothing of the new", async () => {
+test("while a document arrives in parts, the old one is found and counted, and no part of the new one is", async () => {
   await using palace = createTestPalace();
   put(rootOf(palace), lines("the zebra", 4_000), 0);
   expect(await mine(palace)).toMatchObject({ code: 0 });
@@ -223,13 +223,13 @@ test("while a document comes in parts the old one is found and counted, and noth
   expect(await found("giraffe")).toBe(0);
   expect(await client.call("palace.status", {})).toMatchObject({ drawers });
   client.close();
-  // A whole document that comes in between is the newer one.
+  // A whole document that arrives between the parts replaces them.
   put(rootOf(palace), lines("the okapi", 4_000), 1);
   expect(await mine(palace)).toMatchObject({ code: 0 });
   expect(partsOf(palace)).toBe(0);
 });
 
-test("two miners at the same file at once leave it whole and once", async () => {
+test("miners that send the same file at the same time leave it whole and once", async () => {
   const [expected] = await undisturbed(sparse("it", 8 * MEBIBYTE));
   await using palace = createTestPalace();
   put(rootOf(palace), sparse("it", 8 * MEBIBYTE), 0);
@@ -242,10 +242,10 @@ test("two miners at the same file at once leave it whole and once", async () => 
   expect(partsOf(palace)).toBe(0);
 }, 120_000);
 
-test("a broker that knows no parts is said to be too old", async () => {
+test("a miner reports that a broker without `source.part` is too old", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
-  // What a real broker answers to a method it does not have.
+  // Stands in for an older broker: a real broker answers here to a method that it does not have.
   const older: Pick<Client, "call"> = {
     call: (method, ...rest) =>
       client.call(method === "source.part" ? ("source.unheard" as typeof method) : method, ...rest),

@@ -1,6 +1,6 @@
 /**
- * Somebody deletes the write-ahead log of the ledger, or of the coordination log, beside a running broker: nothing that was
- * acknowledged is lost, whenever the broker is killed.
+ * Another process deletes the write-ahead log of the ledger, or of the coordination log, under a running broker. Every acknowledged
+ * write stays, whenever the broker is killed.
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ function eventsIn(file: string): string[] {
 }
 
 test.each(DAMAGES)(
-  "a log that is %s is noticed by the next write, and a kill then takes nothing that was acknowledged",
+  "the next write notices that the ledger's -wal was %s, and a kill then takes no acknowledged write",
   async (_how, damage) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
@@ -64,7 +64,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("the broker notices it without a write too, saves the log into the ledger and ends, and the next broker has all", async () => {
+test("without a write the broker also notices it, saves the log into the ledger and ends, and the next broker has all writes", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -113,7 +113,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("the broker notices without an event that the coordination log's -wal is gone, and the next broker has all", async () => {
+test("without an event the broker also notices that the coordination log's -wal is gone, and the next broker has all events", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

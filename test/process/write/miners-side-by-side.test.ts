@@ -1,7 +1,7 @@
 /**
  * The founding hazard in the default arrangement: our driver writes the palace's files itself, and two real MemPalaces that no
- * lock reaches, one under a second HOME and one through a second mount path, mine into the same palace at the same time, amid a
- * storm of our own. Each of them is proven to have really mined.
+ * lock reaches, one under a second HOME and one through a second mount path, mine into the same palace at the same time, while our
+ * own agents write. The test proves that each of them really mined.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,11 +26,11 @@ const MINED_MIN = 500;
 const FILES = 12;
 /** Drawers of 800 characters, of which each file has this many. */
 const DRAWERS_A_FILE = 48;
-/** Two that wait for each other do so for ever. */
+/** Time limit: two MemPalaces that wait for each other do so for ever. */
 const MINE_MAX_MS = 90_000;
-/** The one that is refused again and again is left alone when the other is through. */
+/** Longest time of both mines: a MemPalace that is refused again and again succeeds once the other is done. */
 const MINES_MAX_MS = 200_000;
-/** One may refuse the other until it is through: then they did not mine side by side, and do so again. */
+/** Rounds: if one refused the other until it was done, they did not mine side by side and try again. */
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
@@ -120,7 +120,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("with the files driver", () => {
-  it("two MemPalaces mine side by side amid a storm: nothing of ours is lost, all of theirs is adopted and named", async () => {
+  it("two MemPalaces mine side by side while our agents write: our drawers all stay, theirs are all adopted, and doctor names them", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)("with the files driver", () => {
         acknowledged.filter((id) => !ours.has(id)),
         "acknowledged and lost",
       ).toEqual([]);
-      // What each has mined is in the memory, all of it.
+      // All drawers that each of them mined are in the memory.
       for (const wing of wings)
         await expect
           .poll(() => drawersOf(palace, wing).length, { timeout: SETTLED_MAX_MS })

@@ -1,4 +1,4 @@
-/** The watch over a palace's files sees a second process that opens one, whatever path it takes; and our own never do. */
+/** The test's watch over a palace's files sees a second process that opens one, by any path; our own brokers never open one twice. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 const missing = openFilesMissing ?? otherMountMissing;
 if (missing !== undefined) console.log(`left out: who has a palace's files open (${missing})`);
 
-/** Opens a file as `flags` say and tells when it is open. */
+/** Opens a file with `flags` in another process, and resolves when it is open. */
 const HOLD = `require("node:fs").openSync(process.argv[1], process.argv[2]); console.log("open"); setInterval(() => {}, 1000)`;
 
 let elsewhere: string;

@@ -13,7 +13,7 @@ it("masks a secret wherever an agent is handed it, and keeps it verbatim", async
   await using shim = await palace.shim();
   const filed = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: TEXT });
   const id = String(filed["drawer_id"]);
-  // Over the end of a slice, too: it is masked in the whole text.
+  // The secret also crosses the end of a slice: masking works on the whole text.
   const long = `${"x ".repeat(395)}${TEXT}`;
   const split = await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: long });
   await shim.call("mempalace_diary_write", { agent_name: "me", entry: TEXT });
@@ -46,14 +46,14 @@ it("masks a secret wherever an agent is handed it, and keeps it verbatim", async
   expect(ledger.prepare("SELECT text FROM drawer WHERE id = ?").pluck().get(id)).toBe(TEXT);
   ledger.close();
 
-  // What an agent was handed must not be written over the secret.
+  // The masked text that an agent got must not overwrite the secret.
   const lost = await shim.call("mempalace_update_drawer", { drawer_id: id, content: `${MASKED} twice` });
   expect(lost).toMatchObject({ success: false, error: expect.stringContaining("palace edit") as string });
   const moved = await shim.call("mempalace_update_drawer", { drawer_id: id, room: "elsewhere" });
   expect(moved).toMatchObject({ success: true });
 });
 
-it("hands out everything verbatim where that is asked for", async () => {
+it("hands out everything verbatim with MEMPALACE_REDACT=off", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_REDACT: "off" } });
   await palace.startBroker();
   await using shim = await palace.shim();

@@ -1,4 +1,4 @@
-/** While no broker can be reached agents go on writing, nothing is lost or doubled, and reads say so at once. */
+/** While no broker can be reached agents go on writing, each write is delivered once, and a read fails at once with the reason. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -14,7 +14,7 @@ const note = (index: number, who = "one"): Record<string, string> => ({
   content: `${who} writes ${index}`,
 });
 
-/** Nothing makes a diary entry harmless that comes twice. */
+/** A diary entry: one that is delivered twice would be there twice. */
 async function entries(palace: TestPalace, agent: string): Promise<string[]> {
   const client = await palace.client();
   const found = (await client.callTool("mempalace_diary_read", { agent_name: agent, last_n: 100 })) as {
@@ -38,13 +38,13 @@ async function contents(palace: TestPalace): Promise<string[]> {
   return found;
 }
 
-/** Without what a killed process left half written. */
+/** Spool files, without those that a killed process left half written. */
 const files = (palace: TestPalace): string[] =>
   existsSync(palace.config.paths.spoolDir)
     ? readdirSync(palace.config.paths.spoolDir).filter((name) => !name.endsWith(".tmp"))
     : [];
 
-test("an agent that starts and works while the broker is stopped by hand: its writes come, in order and once", async () => {
+test("the writes of an agent that works while the broker is stopped by hand are delivered later, in order and once", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const earlier = await palace.shim();
@@ -65,13 +65,13 @@ test("an agent that starts and works while the broker is stopped by hand: its wr
   await palace.run("palace", ["start"]);
   await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
   expect(await contents(palace)).toEqual(Array.from({ length: 5 }, (_, index) => note(index)["content"]));
-  // Whoever started the broker may have sent what was kept, before the agent's shim has looked for one again.
+  // The client that started the broker may have delivered the spool before the agent's shim looks for a broker again.
   await expect.poll(() => shim.call("mempalace_status", {}).catch(String)).toMatchObject({ total_drawers: 5 });
   expect(await shim.call("mempalace_add_drawer", note(5))).not.toHaveProperty("spooled");
   expect(await shim.close()).toBe(0);
 });
 
-test("a kept drawer's id is told at once and is the one it gets, also to an agent that never saw a broker; before any answer the reason is told", async () => {
+test("a spooled drawer's answer has the id that it will get, also for an agent that never saw a broker; without a known recipe it says why not", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const before = await palace.shim();
@@ -106,7 +106,7 @@ test("a kept drawer's id is told at once and is the one it gets, also to an agen
   await later.close();
 });
 
-test("what a tool refuses by its arguments is refused in an outage too, in the broker's words, and is not kept", async () => {
+test("arguments that a tool refuses are refused without a broker too, in the broker's words, and the write is not spooled", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const wrong: [string, Record<string, unknown>][] = [
@@ -130,7 +130,7 @@ test("what a tool refuses by its arguments is refused in an outage too, in the b
   expect(await shim.call("mempalace_add_drawer", note(0))).toMatchObject({ spooled: true });
 });
 
-test("writes that meet a ledger of a newer version wait, also beside a broker, and come when the version is back", async () => {
+test("writes for a ledger of a newer version wait, also while a broker runs, and are delivered when the version is back", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["start"]);
   const shim = await palace.shim();
@@ -200,14 +200,14 @@ test("palace status spool shows a refused write and sends it again, with other a
   expect((await spool("list")).stdout).not.toContain(one);
 });
 
-test("a note that was kept is dated by when it was made, not by its delivery", async () => {
+test("a spooled note has the date of its making, not of its delivery", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
   const entry = { agent_name: "one", entry: "made in an outage" };
   expect(await shim.call("mempalace_diary_write", entry)).toMatchObject({ spooled: true });
   await shim.close();
-  // As if it had lain there for two days.
+  // Date the spooled write two days back.
   const [name] = files(palace);
   const file = join(palace.config.paths.spoolDir, String(name));
   const twoDaysAgo = Date.now() - 2 * 86_400_000;
@@ -223,7 +223,7 @@ test("a note that was kept is dated by when it was made, not by its delivery", a
   client.close();
 });
 
-test("what an agent wrote that is gone is delivered by the next client, or by hand", async () => {
+test("`palace spool replay` delivers the spooled writes of an agent that has ended", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
@@ -256,7 +256,7 @@ test("a broker that is held (SIGSTOP) keeps nobody waiting for long, and does no
 
 test("agents killed while they keep writes, brokers killed while these are delivered: each is there once", async () => {
   await using palace = createTestPalace();
-  // A spooled drawer has an id once an answer has shown here how the palace makes them.
+  // A spooled drawer gets an id only after an answer has shown here how the palace makes ids.
   const first = await palace.shim();
   await first.call("mempalace_add_drawer", note(0, "first"));
   await expect.poll(() => readdirSync(palace.config.paths.stateDir).join()).toContain("id-recipe-");
@@ -296,7 +296,7 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   const total = files(palace).length;
   expect(total).toBeGreaterThanOrEqual(acknowledged.size);
   await palace.run("mempalace-broker", ["--ensure"]);
-  // Two deliver at once, and the broker dies under them.
+  // Two clients deliver at once, and the broker dies meanwhile.
   const both = Promise.all([palace.run("palace", ["spool", "replay"]), palace.run("palace", ["spool", "replay"])]);
   await expect.poll(() => files(palace).length, { interval: 1, timeout: 20_000 }).toBeLessThan(total - 5);
   process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
@@ -324,7 +324,7 @@ test("agents killed while they keep writes, brokers killed while these are deliv
   }
 });
 
-test("what a broker refuses for good is put aside and named, and what came after it is filed", async () => {
+test("a spooled write that the broker refuses for good is set aside and named, and the writes after it are filed", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
@@ -344,7 +344,7 @@ test("what a broker refuses for good is put aside and named, and what came after
   const aside = join(palace.config.paths.spoolDir, "refused");
   expect(statSync(aside).mode & 0o777).toBe(0o700);
   expect((await contents(palace)).length).toBe(2);
-  // As if there had been more than are kept.
+  // Marks the spool as if older refused writes had been dropped.
   writeFileSync(join(aside, "older-ones-dropped.txt"), "");
   expect((await palace.run("palace", ["spool", "list"])).stderr).toMatch(/older ones were dropped .* ago\n/);
   expect((await palace.run("palace", ["doctor"])).stdout).toMatch(/1 spooled write refused .*older ones were dropped/);

@@ -1,7 +1,7 @@
 /**
- * Whatever of an index a crash or a disk has left half, the palace that it belongs to gets every vector back from the ledger's
- * copy. The real Chroma fails on most of what tears, and dies of some (measured with 1.5.9: half a header is a SIGSEGV); it
- * reads the palace that we have mended. More tears, without Chroma: test/unit/mempalace/files/read.test.ts.
+ * Whichever part of an index a crash or a disk has damaged, the palace gets every vector back from the ledger's copy. The real Chroma
+ * fails on most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). It reads the palace after our repair.
+ * test/unit/mempalace/files/read.test.ts has more damages, without Chroma.
  */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 
 const MAKER = "3.3.6";
 const READER = "3.11.0";
-/** An index of a thousand, and a tail behind it. */
+/** An index of a thousand rows, and more rows behind it in the queue. */
 const DRAWERS = 1_250;
 const OLDER_BY = 100;
 const TIMEOUT_MS = 600_000;
@@ -24,7 +24,7 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/** As it was at the flush before: a kill came between the vectors and this file, which is written last. */
+/** Puts back the file of the flush before: a kill came after the vectors and before this file, which is written last. */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
@@ -39,7 +39,7 @@ const missing = (await mempalaceMissing(MAKER)) ?? (await mempalaceMissing(READE
 if (missing !== undefined) console.log(`left out: torn indexes (${missing})`);
 
 describe.skipIf(missing !== undefined)("the index of a palace", () => {
-  it("is mended from the ledger, whatever of it is torn", { timeout: TIMEOUT_MS }, async () => {
+  it("is rebuilt from the ledger, whichever file of it is damaged", { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace();
     mempalaceEnv(palace.home);
     const { palaceDir } = palace.config.paths;
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)("the index of a palace", () => {
       await expect.poll(lost, { timeout: MENDED_MAX_MS, message: name }).toBe(0);
       await inStep(palace);
       await palace.run("palace", ["stop"]);
-      // It builds an index anew, which is the next one to be torn.
+      // Chroma's dump builds a new index, which the next round damages.
       expectSame(whole, await dumpChroma(READER, palace.home, palaceDir));
       for (const entry of moved()) rmSync(join(palaceDir, entry), { recursive: true });
     }

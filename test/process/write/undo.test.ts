@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-it("takes back what one agent wrote, names what others changed, and is taken back itself", async () => {
+it("takes back one agent's writes, names the drawers that others changed since, and can itself be undone", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using good = await palace.shim({ MEMPALACE_AGENT_NAME: "good" });
@@ -48,7 +48,7 @@ it("takes back what one agent wrote, names what others changed, and is taken bac
   expect([await text(first), await text(second), await text(lies["drawer_id"])]).toEqual([undefined, "spoilt", "lies"]);
 });
 
-it("keeps the journal for as many days as are set, and never fewer than a spooled write may wait", async () => {
+it("keeps the journal for the set number of days, at least 30 as a spooled write may wait that long", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const write = async (content: string): Promise<void> => {

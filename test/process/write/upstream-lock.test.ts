@@ -1,6 +1,6 @@
 /**
- * MemPalace's own lock, with the real MemPalace of both ends of its history: of the same HOME it is refused by its own
- * code, which names us, and goes on once the broker is gone; one that was there first is waited for.
+ * MemPalace's own lock, with the oldest and the newest real MemPalace. A MemPalace of the same HOME is refused by its own code, which
+ * names us, and works again once the broker has ended. For a MemPalace that was there first, the broker waits.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import { status } from "../../helpers/python-rows.ts";
 const note = { wing: "stray", room: "notes", content: "written by the real MemPalace" };
 const NAMES_US = /is held by PID \d+ \(palace-devbox broker/;
 
-/** What a refused call says, however this version says it: a result that failed, or a JSON-RPC error. */
+/** Returns the text of a refusal, which is a failed result or a JSON-RPC error depending on the version. */
 async function refusal(call: Promise<Record<string, unknown>>): Promise<string> {
   try {
     return JSON.stringify(await call);
@@ -60,18 +60,18 @@ for (const version of MEMPALACE_VERSIONS) {
       const mine = await runMempalace(version, ["--palace", palaceDir, "mine", project], { home: palace.home });
       expect(mine).toMatchObject({ code: 1, output: expect.stringMatching(NAMES_US) as string });
 
-      // What it wrote before us is in this memory by now.
+      // The drawer that MemPalace wrote before us has been adopted.
       await expect
         .poll(() => status(palace), { timeout: 30_000 })
         .toMatchObject({ drawers: 1, strays: { state: "clear" }, adoption: { state: "verified", rows: 1, taken: 1 } });
 
-      // Its kernel gives the lock back, however it ends: no file is left to be believed.
+      // The kernel releases the lock however the process ends, so no stale lock file is left.
       broker.kill("SIGKILL");
       await once(broker, "exit");
       expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
     });
 
-    it("that writes already is waited for: our writes are acknowledged, the public palace is left alone", async () => {
+    it("that already writes is waited for: our writes are acknowledged, and the public palace is left alone", async () => {
       await using palace = createTestPalace();
       const { palaceDir } = palace.config.paths;
       await using chroma = await startPythonChroma(version, palace.home, palaceDir);

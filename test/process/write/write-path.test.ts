@@ -1,6 +1,6 @@
 /**
  * The kill test: a real broker is killed with SIGKILL at every step of the write path, and at random moments while eight
- * shims write. Whatever was acknowledged is there exactly once afterwards; nothing else is half there.
+ * shims write. Afterwards every acknowledged write is there exactly once, and no write is there in part.
  * PALACE_KILL_ROUNDS sets the random rounds (50 in CI), PALACE_SEED repeats a run.
  */
 import { once } from "node:events";
@@ -41,7 +41,7 @@ describe("a broker killed at any step", () => {
         acknowledged.add(await fileDrawer(palace, shim, note));
       }),
     );
-    // Group commit may take all twelve at once: some later writes make sure that the third passing comes.
+    // One group commit may take all twelve: later writes make sure that the step is passed a third time.
     const pushing = (async () => {
       for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
         const note = { wing: "kill", room: "step", content: `${point} push ${index}` };
