@@ -56,7 +56,7 @@ async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
   return { ...(await fill(palace, env, begun)), chroma };
 }
 
-/** The same without a Chroma: the broker writes the palace's files itself. */
+/** Makes the scene without a Chroma: the broker writes the palace's files itself. */
 async function setFilesScene(): Promise<Scene> {
   await using begun = new AsyncDisposableStack();
   const palace = begun.use(createTestPalace());

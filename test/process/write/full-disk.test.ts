@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     const client = await palace.client();
     const acknowledged: string[] = [];
     let failure: unknown;
-    // The ballast stands in for another program's files that fill the disk.
+    // The ballast is what another program filled the disk with.
     const ballast = join(palace.config.paths.home, "ballast");
     writeFileSync(ballast, Buffer.alloc(1024 * 1024));
     for (let index = 0; index < 2000 && failure === undefined; index++) {

@@ -65,7 +65,7 @@ test("a wait ends with the event it waits for, whoever appends it, and does not 
   const [waiting, other] = [await palace.client(), await palace.client()];
   const first = await call(other, "event_append", REQUEST);
   const cursor = { since_event_id: first.event.id, timeout_ms: 60_000 };
-  // As many waits as one peer may have open; other peers' calls go on.
+  // This peer opens all the waits that it may have; other peers' calls go on.
   const waits = Array.from({ length: 60 }, (_, at) =>
     call(waiting, "event_wait", { ...cursor, correlation_id: at < 30 ? "ours" : "theirs" }),
   );
