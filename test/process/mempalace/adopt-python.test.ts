@@ -1,6 +1,6 @@
 /**
- * A palace that the real MemPalace made is opened by a broker: everything is in the memory, vectors included, and not a byte of
- * the palace is changed; what MemPalace does to it later is adopted as well. Killed at any step, it ends the same.
+ * A broker opens a palace that the real MemPalace made. All drawers come into the memory, vectors included, and no byte of the palace
+ * changes. Later changes by MemPalace are adopted as well. A kill at any step leads to the same result.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const IDS = {
   "3.11.0": "drawer_proj_notes_cc89225cc9117425c0e6ec15",
 };
 
-/** Starts a broker and waits until the palace is adopted. */
+/** Starts a broker and waits until it has adopted the palace. */
 async function adopt(palace: TestPalace, rows: number): Promise<StatusReport> {
   await palace.startBroker();
   await expect
@@ -45,8 +45,8 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: adoption, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a palace of MemPalace ${version}`, () => {
-    it("is adopted by opening it, unchanged, and so is what MemPalace does to it later", async () => {
-      // Driver files would put its sync threshold right once all is adopted.
+    it("is adopted by opening it, stays unchanged, and later changes by MemPalace are adopted too", async () => {
+      // With the driver `files` the broker would correct the palace's sync threshold after the adoption.
       await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
       const { palaceDir } = palace.config.paths;
       const ids: string[] = [];
@@ -79,7 +79,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const found = await shim.call("mempalace_search", { query: "dear diary", limit: 3 });
         expect(JSON.stringify(found)).toContain("dear diary");
         expect(await shim.call("mempalace_diary_read", { agent_name: "me" })).toMatchObject({ showing: 1 });
-        // A text that is there already is found under the palace's own id; a new one gets an id of the same recipe.
+        // A text that is already there is found under the palace's own id; a new text gets an id of the same recipe.
         const again = await shim.call("mempalace_add_drawer", {
           wing: "proj",
           room: "notes",
@@ -113,7 +113,7 @@ const version = "3.11.0";
 const ROWS = 5_000;
 
 describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,000 rows", () => {
-  it("with an index on disk, changes and deletions behind it, comes over whole, killed at every step", async () => {
+  it("with an index on disk and later changes and deletions is adopted whole, although the broker is killed at every step", async () => {
     await using palace = createTestPalace();
     const { palaceDir, ledgerFile } = palace.config.paths;
     await cachedChroma(version, palaceDir, { rows: ROWS, syncThreshold: 1_000 });
@@ -140,7 +140,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     expect(hashOf(palaceDir)).toEqual(before);
   });
 
-  it("whose index is torn comes over with its texts, and is embedded anew", async () => {
+  it("with a damaged index is adopted with its texts, which are embedded again", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(version, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
@@ -152,7 +152,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
     expectSame(ledgerRows(palace), theirs);
   });
 
-  it("of another model is embedded anew with ours", async () => {
+  it("with vectors of another model is embedded again with ours", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await fillChroma(version, palace.home, palaceDir, { rows: 50, syncThreshold: 1000 });
@@ -180,7 +180,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("a palace of 5,
   });
 });
 
-it("nothing is adopted where there is no palace", async () => {
+it("a home without a palace has the adoption state `none`", async () => {
   await using palace = createTestPalace();
   mempalaceEnv(palace.home);
   await palace.startBroker();

@@ -1,4 +1,4 @@
-/** Files that would become too many drawers, against the real MemPalace: both leave them out, and what they filed before stays. */
+/** Files that would become too many drawers, against the real MemPalace: both leave them out and keep drawers filed before. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * The closet builder against the real one: the same sources go to the own functions of either version and to us, and every
- * closet has the same id, text and metadata. What a file of a language, a model or a typo may hold is drawn by seed. So are
- * the names that a drawer is tagged with.
+ * The closet builder against the real one: both versions' own functions and ours get the same sources, and every closet has the same
+ * id, text and metadata. A seed draws the texts: languages, model output, typos. The names that a drawer is tagged with are compared
+ * in the same way.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +16,10 @@ import { seededRandom } from "../../helpers/random.ts";
 
 const FILED_AT = "2026-11-22T10:00:00.123456";
 
-/** What somebody has told MemPalace of. */
+/** Names that a user has registered with MemPalace. */
 const KNOWN = ["Zed", "eva", "Straße", "new service", "a-b", "ΩMEGA", "kelvin", "İzmir", "🙂", "sſ", "(x)"];
 
-/** What upstream's process_file does after it has filed a file's drawers. */
+/** Does what upstream's process_file does after it has filed a file's drawers. */
 const BUILD = `
 import hashlib, json, sys
 import mempalace.miner
@@ -118,12 +118,12 @@ const CASES: readonly Source[] = [
   ),
   source(`Zed zed ZED zedé Éva éva EVA new service NEW SERVICE (x) xſſ kelvin KELVIN 🙂 Sſ SS ωmega izmir`),
   source(`${"Abcdefghijklmnopqrst ".repeat(2)}${"Abcdefghijklmnopqrstu ".repeat(2)}`),
-  // Twelve topics, and more than one closet; a line longer than a closet stands alone.
+  // Twelve topics, and more than one closet; a line longer than a closet gets its own closet.
   source(heading(30), { wing: "w".repeat(60), room: "r".repeat(60) }),
   source(heading(12), { drawers: [{ id: "d".repeat(700), metadata: LINES }] }),
   source(heading(5), { drawers: [{ id: "d".repeat(1_600), metadata: LINES }] }),
   source(`${heading(4)} "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"`, { drawers: [{ id: "ü".repeat(1_300), metadata: {} }] }),
-  // Where the drawer lies.
+  // The lines of the source file that the drawer comes from.
   source("plain", {}, { line_start: 1, line_end: 2, filed_at: FILED_AT }),
   source("plain", {}, { line_start: 1, line_end: 2 }),
   source("plain", {}, { line_start: 0, line_end: 0, content_date: "", filed_at: "2026-02-03" }),
@@ -176,10 +176,10 @@ function drawn(seed: number): Source {
   return source(content, { sourceFile: `/p/${seed}.md`, wing: `w${seed % 3}`, room: "ro om" }, seed % 2 ? LINES : {});
 }
 
-/** Alone, with English before or behind, twice, in other letters, with none of their own, and unknown. */
+/** Language settings: one alone, English before or after another, one twice, in capitals, without own patterns, and unknown. */
 const LANGUAGES = ["de", "ru,en", "en,fr", "hi", "id,en", "PT-BR, be ,it", "es,en,es", "ja", "ko,ru", "xx,tlh"];
 
-/** Words of all of them: names, what is none for one letter, and what touches them. */
+/** Makes a text with words of all languages: names, words that differ from a name by one letter, and characters beside names. */
 function spoken(seed: number): Source {
   const random = seededRandom(seed);
   const words = [
@@ -224,7 +224,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
   const recipe = version === "3.3.6" ? "bare" : "v3";
   test.skipIf(missing !== undefined)(
-    `closets and the names of drawers are MemPalace ${version}'s own, to the character`,
+    `closets and the names of drawers are the same as MemPalace ${version}'s, to the character`,
     { timeout: 120_000 },
     async () => {
       const first = Number(process.env["FUZZ_SEED"] ?? 1) * 1_000;

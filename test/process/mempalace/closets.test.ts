@@ -1,6 +1,6 @@
 /**
- * Closets on their way: mined by us, they stand in the public palace as MemPalace's own do, its search uses them, and so does
- * ours, without another order of the hits; killed at any step, they are of the text that is there.
+ * Closets from the miner to the search. Closets that we mined are in the public palace as MemPalace's own are, and its search uses
+ * them. Our search shows them too, with the same order of hits. After a kill at any step closets match the text that is filed.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ import { expectSame, inStep, status } from "../../helpers/python-rows.ts";
 const WAIT = { timeout: 60_000, interval: 100 };
 const CLOSETS = "mempalace_closets";
 
-/** A palace of a HOME in which MemPalace's model lies, so that both sides embed alike. */
+/** Makes a palace whose HOME has MemPalace's model, so that both sides make the same vectors. */
 function createScene(env: Record<string, string> = { MEMPALACE_DRIVER: "files" }): TestPalace {
   const palace = createTestPalace({ env });
   mempalaceEnv(palace.home);
@@ -70,7 +70,7 @@ function ledgerClosets({ config }: TestPalace): Map<string, ChromaRow> {
   );
 }
 
-/** The hit that lies in README.md. */
+/** Returns the hit from README.md. */
 async function readme(memory: Pick<Mempalace, "call">): Promise<Record<string, unknown>> {
   const found = await memory.call("search", { query: "built the auth service with redis", limit: 3 });
   const hits = found["results"] as Record<string, unknown>[];
@@ -79,7 +79,7 @@ async function readme(memory: Pick<Mempalace, "call">): Promise<Record<string, u
   return hit ?? {};
 }
 
-/** Each closet points at drawers of its own source that are there, and their first words are those of its topic. */
+/** Asserts that each closet points at existing drawers of its own source that begin with the words of its topic. */
 function assertOfTheirText({ config }: TestPalace): void {
   const database = new Database(config.paths.ledgerFile, { readonly: true });
   const textOf = database.prepare<[string, string], string>("SELECT text FROM drawer WHERE id = ? AND source_file = ?");
@@ -117,7 +117,7 @@ const LOSE = `
 import chromadb, sys
 chromadb.PersistentClient(sys.argv[1]).delete_collection("mempalace_closets")`;
 
-/** Drawers and closets are in the public palace, and nothing waits. */
+/** Waits until all drawers and closets are in the public palace. */
 async function settled(palace: TestPalace, count: number): Promise<void> {
   await inStep(palace);
   await expect.poll(async () => (await status(palace)).closets, WAIT).toEqual({ count, pending: 0, lag: 0 });
@@ -147,7 +147,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(boosted["closet_preview"]).toContain("built the auth service with redis");
       }
 
-      // What is deleted here is gone there.
+      // A source deleted here loses its closets in the public palace.
       await start(palace);
       await using agent = await palace.shim();
       const { source_path: source } = await readme({
@@ -160,14 +160,14 @@ for (const version of MEMPALACE_VERSIONS) {
       expectSame(ledgerClosets(palace), await dumpChroma(version, palace.home, palaceDir, CLOSETS));
     });
 
-    it("has its own closets adopted, whoever made them, also while the broker is away", async () => {
+    it("has its closets adopted, also those of other tools and changes made while no broker runs", async () => {
       await using palace = createScene();
       const { palaceDir } = palace.config.paths;
       const root = join(palace.home, "project");
       write(root, { ...DOCS, "mempalace.yaml": "wing: proj\nrooms:\n  - name: notes\n    description: notes\n" });
       const mined = await runMempalace(version, ["--palace", palaceDir, "mine", root], { home: palace.home });
       expect(mined.code, mined.output).toBe(0);
-      // A language model's, one of a day of a diary, and a compressed drawer, as upstream puts them there.
+      // Closets as upstream writes them: by a language model, for a day of a diary, and a compressed drawer.
       await python(version, palace.home, FOREIGN, [palaceDir]);
       const theirs = await dumpChroma(version, palace.home, palaceDir, CLOSETS);
       expect(theirs.size).toBeGreaterThanOrEqual(6);
@@ -217,7 +217,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
       "files.before-commit",
       "outbox.after-send:2",
     ],
-  ])("killed at %s are of the text that is there", async (point) => {
+  ])("match the filed text after a kill at %s", async (point) => {
     await using palace = createScene();
     await palace.startBroker();
     await mine(palace);
@@ -244,7 +244,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
     expectSame(ledgerClosets(palace), await dumpChroma("3.11.0", palace.home, palace.config.paths.palaceDir, CLOSETS));
   });
 
-  it("that the palace has lost are sent again", async () => {
+  it("that the public palace has lost are sent again", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await mine(palace);
@@ -258,7 +258,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets", () 
   });
 });
 
-it("palace repair closets makes them anew, of one wing or of all, and status counts them", async () => {
+it("palace repair closets makes the closets of one wing or of all again, and status counts them", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   writeFileSync(palace.config.paths.knownEntitiesFile, JSON.stringify({ people: ["plain words"] }));

@@ -1,6 +1,6 @@
 /**
  * The conversation miner against the real one: the same files go to MemPalace 3.11 and to us, and every drawer has the same
- * id, text and metadata. Of 3.3.6 the wings, rooms and transcripts are the same; its exchanges are cut in another way.
+ * id, text and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
-/** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
+/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
 function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored, source_mtime: mtime, ...rest } = metadata;
   const times = {
@@ -99,7 +99,7 @@ for (const mode of ["exchange", "general"] as const)
         expect(ours.code, ours.stderr).toBe(0);
 
         const theirs = await upstreamRows(VERSION, home, upstream);
-        // A row that only says that a file was looked at: our mark of the source says it.
+        // Upstream's row that only records that a file was read; we record that in the mark of the source.
         for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
         const mine = ourRows(palace);
         expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());

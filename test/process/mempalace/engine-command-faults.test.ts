@@ -1,6 +1,6 @@
 /**
- * Engine `command` when its child fails: killed, stuck, unable to start, left behind by a killed broker. What was under way is
- * a typed error and never done twice, the service goes on, and never do two children live at once.
+ * Engine `command` when its child fails: killed, stuck, unable to start, left behind by a killed broker. A write that was under way is
+ * a typed error and never done twice, the broker goes on serving, and there are never two children at once.
  */
 import { once } from "node:events";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const starts = (calls: string[]): string[] => calls.filter((line) => line.startsWith("start"));
 
-test("kill -9 of the child: the write under way is a typed error and is not done again, reads are, waiting calls go on", async () => {
+test("kill -9 of the child: the write under way is a typed error and not repeated, a read is repeated, waiting calls go on", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid: first } = await palace.report();
@@ -23,7 +23,7 @@ test("kill -9 of the child: the write under way is a typed error and is not done
   const lost = { error: { data: { code: "ENGINE_CALL_LOST", retryable: false } } };
   expect(await raw.next(({ id }) => id === "write")).toMatchObject(lost);
   expect(await raw.next(({ id }) => id === "waits")).toHaveProperty("result");
-  // The same key again is the same doubt.
+  // A repeat with the same key gets the same error, because the write may or may not have been done.
   raw.send({ id: "again", ...callOf("add", { text: "doubt", ms: 60_000 }, key) });
   expect(await raw.next(({ id }) => id === "again")).toMatchObject(lost);
   expect(palace.calls().filter((line) => line.startsWith("add doubt"))).toHaveLength(1);
@@ -35,7 +35,7 @@ test("kill -9 of the child: the write under way is a typed error and is not done
   process.kill(second ?? 0, "SIGKILL");
   expect(await raw.next(({ id }) => id === "read")).toHaveProperty("result");
   expect(palace.calls().filter((line) => line.startsWith("look twice"))).toHaveLength(2);
-  // One that kills the child each time is not put for ever.
+  // A read that kills the child each time is tried twice, not for ever.
   raw.send({ id: "poison", ...callOf("look_crash") });
   expect(await raw.next(({ id }) => id === "poison")).toMatchObject(lost);
   expect(palace.calls().filter((line) => line.startsWith("look_crash"))).toHaveLength(2);
@@ -43,7 +43,7 @@ test("kill -9 of the child: the write under way is a typed error and is not done
   raw.close();
 });
 
-test("a stopped child is given up after the time-out, killed and replaced; a late answer of it reaches nobody", async () => {
+test("a child that hangs is killed and replaced after the time-out, and its late answer is dropped", async () => {
   await using palace = createSmallPalace({ env: { MEMPALACE_ENGINE_TIMEOUT_SECONDS: "1" } });
   await palace.startBroker();
   const { pid } = await palace.report();
@@ -66,7 +66,7 @@ test("a stopped child is given up after the time-out, killed and replaced; a lat
   raw.close();
 });
 
-test("a child that cannot live is started a few times with growing pauses; calls say what it said, the broker stays", async () => {
+test("a child that dies at each start is started a few times with growing pauses; calls fail with its output, and the broker stays", async () => {
   await using palace = createSmallPalace({ mode: "crash-at-start" });
   const broker = await palace.startBroker();
   const client = await palace.client();
@@ -77,7 +77,7 @@ test("a child that cannot live is started a few times with growing pauses; calls
   const failed = await palace.report();
   expect(failed).toMatchObject({ state: "failed", server: null });
   expect(failed.failures).toBeGreaterThanOrEqual(3);
-  // From now on nobody is kept waiting, and asking does not start more.
+  // From now on each call fails at once, and calls start no further child.
   const before = starts(palace.calls()).length;
   for (let index = 0; index < 50; index++)
     await expect(client.callTool("look", {})).rejects.toMatchObject({ code: "ENGINE_UNAVAILABLE" });
@@ -89,7 +89,7 @@ test("a child that cannot live is started a few times with growing pauses; calls
   client.close();
 });
 
-test("a program that is not there, and our own shim as the engine, are named as what they are", async () => {
+test("a missing program, and our own shim set as the engine, each get an error that says so", async () => {
   await using missing = createTestPalace({ env: { MEMPALACE_ENGINE: "command:no-such-program --palace /tmp" } });
   await expect(startAndCall(missing)).rejects.toMatchObject({
     code: "ENGINE_UNAVAILABLE",
@@ -104,7 +104,7 @@ test("a program that is not there, and our own shim as the engine, are named as 
   });
 });
 
-test("the broker's SIGKILL takes the child with it; one that is stuck is ended by the next broker before it starts its own", async () => {
+test("a child ends with its killed broker; a child that hangs is ended by the next broker before it starts its own", async () => {
   await using palace = createSmallPalace();
   const killBroker = async (): Promise<void> => {
     const broker = await palace.startBroker();
@@ -129,7 +129,7 @@ test("the broker's SIGKILL takes the child with it; one that is stuck is ended b
   expect(generation).toBe(1);
 });
 
-test("a second broker, of another home, gets no child on the same palace directory while the first has one", async () => {
+test("a second broker, of another home, starts no child on the same palace directory while the first has one", async () => {
   await using palace = createSmallPalace();
   const shared = `${palace.home}/shared`;
   const engine = JSON.parse((palace.env["MEMPALACE_ENGINE"] ?? "").slice("command:".length)) as string[];

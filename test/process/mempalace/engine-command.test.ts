@@ -1,6 +1,6 @@
 /**
- * Engine `command`: every client of every door on one child MCP server, answers to the right one, writes once, turns for
- * all, roles held. What happens when the child fails: engine-command-faults.test.ts.
+ * Engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
+ * peers take turns, and roles apply. engine-command-faults.test.ts covers a child that fails.
  */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ test("many shims whose ids collide each get their own answers, every write is do
   for (const shim of shims) expect(await shim.close()).toBe(0);
 });
 
-test("a client is introduced to the child: its name, capabilities and instructions, a version that both speak", async () => {
+test("the handshake gives a client the child's name, capabilities and instructions, and a version that both speak", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const raw = await openRaw(palace);
@@ -73,7 +73,7 @@ test("a write repeated with its key joins the call under way, then gets the firs
   expect(await raw.next((message) => message.id === 4)).toMatchObject({
     error: { data: { code: "PROTOCOL_KEY_REUSED" } },
   });
-  // A tool that failed did nothing: it is done again. What is ours in `_meta` stays ours.
+  // A tool that failed has changed nothing, so it is called again. Our own keys in `_meta` are not sent to the child.
   for (const id of [5, 6]) {
     raw.send({ id, ...callOf("fail", {}, { "palace/idempotencyKey": "again" }) });
     await raw.next((message) => message.id === id);
@@ -84,7 +84,7 @@ test("a write repeated with its key joins the call under way, then gets the firs
   raw.close();
 });
 
-test("peers take turns: one with a hundred requests waiting does not hold up another's first", async () => {
+test("peers take turns: a hundred waiting requests of one peer do not hold up another peer's first request", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const greedy = await openRaw(palace);
@@ -93,7 +93,7 @@ test("peers take turns: one with a hundred requests waiting does not hold up ano
   await greedy.next((message) => message.id === 3);
   modest.send({ id: 1, ...callOf("look", { text: "m" }) });
   await modest.next((message) => message.id === 1);
-  // What was answered before it began, what ran, and one turn of the greedy one.
+  // At most the calls answered before it began, the running calls, and one turn of the greedy peer come first.
   const order = palace.calls().filter((line) => /^(add|look) /.test(line));
   const at = order.findIndex((line) => line.startsWith("look m"));
   expect(at).toBeLessThan(12);
@@ -104,7 +104,7 @@ test("peers take turns: one with a hundred requests waiting does not hold up ano
   modest.close();
 });
 
-test("what a client that left had waiting is not begun; a call taken back is answered so", async () => {
+test("a waiting call of a client that left is not started, and a cancelled call is answered BROKER_CANCELLED", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const stays = await openRaw(palace);
@@ -126,7 +126,7 @@ test("what a client that left had waiting is not begun; a call taken back is ans
   stays.close();
 });
 
-test("progress goes to whom it belongs under the client's own token, and news of the child to all", async () => {
+test("progress goes to the caller under its own token, and the child's notifications go to all clients", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const [asks, listens] = [await openRaw(palace), await openRaw(palace)];
@@ -149,7 +149,7 @@ test("progress goes to whom it belongs under the client's own token, and news of
   listens.close();
 });
 
-test("a reader may call what only reads; unknown and unmarked tools count as writes", async () => {
+test("a reader may call tools marked as read-only; unknown and unmarked tools count as writes", async () => {
   const port = await freePort();
   await using palace = createSmallPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   const added = await palace.run("palace", ["token", "add", "box", "--role", "reader", "--json"]);
@@ -175,7 +175,7 @@ test("a reader may call what only reads; unknown and unmarked tools count as wri
   reader.close();
 });
 
-test("status, doctor and the readiness page say who serves; what needs our own engine says what to do instead", async () => {
+test("status, doctor and the readiness page name the child engine; commands that need our own engine name the alternative", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid, ...report } = await palace.report();
@@ -201,7 +201,7 @@ test("status, doctor and the readiness page say who serves; what needs our own e
   expect(readdirSync(palace.config.paths.home)).not.toContain("ledger.sqlite3");
 });
 
-test("stop ends the child too; the next broker, started without the setting, serves the same engine until builtin is said", async () => {
+test("stop ends the child too; the next broker, started without the setting, keeps that engine until it is set to builtin", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const first = (await palace.report()).pid ?? 0;

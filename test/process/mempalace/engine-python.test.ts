@@ -1,6 +1,6 @@
 /**
- * Engine `command` with the real MemPalace behind it, the version of our contract and the newest: many agents, one writer; it
- * is killed, stopped and orphaned, and what it acknowledged is in its palace once.
+ * Engine `command` with the real MemPalace behind it, in the version of our contract and the newest: many agents, one writer. The test
+ * kills, stops and orphans it, and each write that it acknowledged is in its palace once.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
   });
 
   test.skipIf(reasons.has(version))(
-    "five agents at once file through one child: every drawer once, every answer to whom it belongs",
+    "five agents at once file through one child: every drawer is there once, and every agent gets its own answers",
     async () => {
       const shims = await Promise.all(Array.from({ length: 5 }, () => palace.shim()));
       const filed = await Promise.all(
@@ -79,7 +79,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     },
   );
 
-  test.skipIf(reasons.has(version))("its own words come through as they are", async () => {
+  test.skipIf(reasons.has(version))("answers and errors of the child reach the client unchanged", async () => {
     const argv = [mempalaceBin(version, "mempalace-mcp"), "--palace", folder];
     await using direct = await openStdioMcp(argv, { env: palace.env, timeoutMs: 60_000 });
     const shim = await palace.shim();
@@ -98,7 +98,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
   if (!isNewest) return;
 
   test.skipIf(reasons.has(version))(
-    "kill -9 and SIGSTOP in the middle of a storm: typed errors, all that was acknowledged is there, nothing twice",
+    "kill -9 and SIGSTOP while many agents write: typed errors, and every acknowledged write is there once",
     async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => connect(palace)));
       const { generation } = await reportOf(palace);
@@ -143,7 +143,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
   );
 
   test.skipIf(reasons.has(version))(
-    "the broker's SIGKILL takes it along; the next broker has one of its own, which finds what was filed",
+    "the child ends with its killed broker; the next broker starts a child that finds the filed drawers",
     async () => {
       const { pid: left } = await reportOf(palace);
       const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0;
@@ -170,7 +170,7 @@ function connect(palace: TestPalace): Promise<Client> {
   return connectClient({ config: palace.config, agent: "test", start: "never" });
 }
 
-/** What lies in their palace, read beside them. */
+/** Reads the documents of their palace from its database file. */
 function documents(folder: string): string[] {
   const database = new Database(join(folder, "chroma.sqlite3"), { readonly: true });
   try {

@@ -1,6 +1,6 @@
 /**
- * `palace export` through real Chroma: the real MemPalace opens what it wrote, counts, lists and searches it, and finds the
- * graph; while agents write; refused where something is; nothing half after Ctrl-C or a kill at any step.
+ * `palace export` through real Chroma, while agents write. The real MemPalace opens the export, counts, lists and searches it, and finds
+ * the graph. A folder that is not empty is refused. After Ctrl-C or a kill at any step the export is whole or missing.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ import {
 } from "../../helpers/python-mempalace.ts";
 import { expectSame, ledgerRows, status } from "../../helpers/python-rows.ts";
 
-/** A palace of a HOME in which MemPalace's model lies, so that both sides embed alike. */
+/** Makes a palace whose HOME has MemPalace's model, so that both sides make the same vectors. */
 function createScene(): TestPalace {
   const palace = createTestPalace();
   mempalaceEnv(palace.home);
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
   });
 });
 
-/** In a copy beside it, which that version changes. */
+/** Works in a copy, because that version changes the folder. */
 async function expectOpens(
   by: MempalaceVersion,
   home: string,
@@ -111,7 +111,7 @@ async function expectOpens(
   expect(added).toMatchObject({ success: true });
 }
 
-/** Nine of a hundred file times are read by Chroma's server as the double beside; these two are among them. */
+/** Two file times of the nine in a hundred that Chroma's server reads as the neighbouring double. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 const AFTER_RENAME = "export.after-rename";
@@ -124,7 +124,7 @@ const STEPS = [
 ];
 
 describe.skipIf(missing !== undefined)("an export", () => {
-  it("holds files with whatever times, as near as Chroma's server reads them", async () => {
+  it("keeps every file time as exactly as Chroma's server reads it", async () => {
     await using palace = createScene();
     const folder = join(palace.home, "project");
     mkdirSync(folder);
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);
   });
 
-  it("is refused where something is, in our own home, and where no Chroma can be run", async () => {
+  it("is refused into a folder that is not empty, into our own home, and without a Chroma that runs", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await fill(palace, 3);
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     expect(left(palace.home)).toEqual([]);
   });
 
-  it("without Chroma holds the same", async () => {
+  it("without Chroma has the same rows", async () => {
     await using palace = createScene();
     await palace.startBroker();
     await fill(palace, 30);
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)("an export", () => {
     await using palace = createScene();
     const dir = join(palace.home, "exported");
     const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
-    // Each one finds what the one before it has left, and gets further.
+    // Each export finds the leftovers of the one before it, and gets further.
     for (const [at, fault] of STEPS.entries()) {
       if (at > 0) await palace.run("palace", ["stop"]);
       const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });

@@ -1,6 +1,6 @@
 /**
- * What the files driver writes, the real MemPalace opens, finds, counts, lists, changes and deletes, and the memory takes its
- * changes over: back and forth, on palaces of either's making, through kills at every step of a write, and with a torn index.
+ * The real MemPalace opens, finds, counts, lists, changes and deletes the drawers that the files driver writes, and the memory adopts
+ * its changes: back and forth, on palaces that either side made, through kills at every step of a write, and with a damaged index.
  */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
@@ -22,7 +22,7 @@ import { expectSame, inStep, ledgerRows, status } from "../../helpers/python-row
 
 const ENV = { MEMPALACE_DRIVER: "files" };
 
-/** A palace of a HOME in which MemPalace's model lies, so that both sides embed alike. */
+/** Makes a palace whose HOME has MemPalace's model, so that both sides make the same vectors. */
 function createScene(): TestPalace {
   const palace = createTestPalace({ env: ENV });
   mempalaceEnv(palace.home);
@@ -94,7 +94,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const after = await dumpChroma(version, palace.home, palaceDir);
       expect([...after.keys()].filter((id) => !rows.has(id))).toHaveLength(1);
       expect([...rows.keys()].filter((id) => !after.has(id))).toEqual([ids[5]]);
-      // But for what they changed, text, metadata and vectors are those of the memory.
+      // Except for their changes, text, metadata and vectors are the same as in the memory.
       const [ours, theirs] = [new Map(rows), new Map(after)];
       for (const id of [ids[4] ?? "", ids[5] ?? "", ...after.keys()].filter(
         (id) => id === ids[4] || !rows.has(id) || id === ids[5],
@@ -124,7 +124,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(JSON.stringify(refused)).toMatch(/palace-devbox broker|Peer MCP writer active/);
       expect(await theirs.call("status")).toMatchObject({ total_drawers: 2 });
       expect(JSON.stringify(await theirs.call("search", { query: "two", limit: 1 }))).toContain("two");
-      // It holds the palace open, and we go on writing.
+      // It keeps the palace open, and we go on writing.
       await add(shim, ["three"]);
       await inStep(palace);
       expect((await dumpChroma(version, palace.home, palaceDir)).size).toBe(3);
@@ -167,7 +167,7 @@ const withoutVector = (palaceDir: string): number | undefined =>
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
   // Both versions bring the same Chroma. A palace of 3.3.6, whose rows are all in the queue, is in round-trip.test.ts.
-  it("and we write its own palace in turns, and neither loses a row of the other's", async () => {
+  it("and we write a palace that it made in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
@@ -190,7 +190,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`,
     expect(rows.size).toBe(1_299 - 1 + 1_000);
     const seen = await dumpChroma(NEW, palace.home, palaceDir);
     expectSame(rows, seen);
-    // Floats that happen to be whole, and booleans, kept their type through our rewriting.
+    // Our rewrite keeps the type of whole floats and of booleans.
     const [types] = JSON.parse(
       await python(
         NEW,
@@ -225,7 +225,7 @@ c.delete(ids=[f"drawer_{i}" for i in range(60, 80)])`;
 });
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the palace's files", () => {
-  it.each(POINTS)("that is killed at %s leaves a palace that is whole, and is done again", async (point) => {
+  it.each(POINTS)("that is killed at %s leaves a whole palace, and is done again", async (point) => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
@@ -253,8 +253,8 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
     expect(readdirSync(palaceDir).filter((name) => name.includes(".new"))).toEqual([]);
   });
 
-  // Without a kill: torn-index.test.ts.
-  it("moves a torn index away and gives its vectors back, killed in between", async () => {
+  // torn-index.test.ts covers the case without a kill.
+  it("moves a damaged index away and restores its vectors, although it is killed in between", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });

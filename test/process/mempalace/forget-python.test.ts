@@ -1,6 +1,6 @@
 /**
- * Forgetting where a real Chroma has its hands in the palace: the driver `chroma` with a server over the palace's own folder, and
- * the driver `files` on a palace that Python made, with a flushed index. No byte is left, and Python finds everything else.
+ * Forgetting in a palace that a real Chroma works with: the driver `chroma` with a server over the palace's own folder, and the driver
+ * `files` on a palace that Python made, with a flushed index. No byte of the text is left, and Python finds everything else.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
     expect(rows).toBe(32);
   });
 
-  it("takes a text of Python's out of its rows, its queue and its index, and Python finds the rest", async () => {
+  it("removes a text that Python filed from its rows, its queue and its index, and Python finds the rest", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

@@ -1,7 +1,7 @@
 /**
- * The tools against the replies of the real MemPalace 3.3.6 (test/fixtures/golden-tools-3.3.6.json): same keys, types,
- * counts and error texts through a real shim. What differs on purpose is taken out by name in `ours`; the ids of split drawers,
- * which 3.3.6 gives out and does not know again, are left to the differential test.
+ * The tools against the replies of the real MemPalace 3.3.6 (test/fixtures/golden-tools-3.3.6.json): same keys, types, counts and
+ * error texts through a real shim. `ours` removes the intended differences by name. The differential test covers the ids of split
+ * drawers, which 3.3.6 returns but does not accept.
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -126,16 +126,16 @@ describe("the tools against MemPalace 3.3.6", () => {
   });
 });
 
-/** Additions of 3.11, which we have too: keys of replies where 3.3.6 has none such. */
+/** Keys of replies that 3.11 added and we have too, but 3.3.6 does not. */
 const ADDED: readonly string[] = [
-  // And what our search says of its answer.
+  // Notices that our search adds to its answer.
   ...["nothing_found", "weak_match", "weak", "notice", "phrases", "outdated", "near_duplicates"],
   ...["closets_deleted", "deleted_ids", "chunks_deleted"],
   ...["active_facts", "historical_facts", "future_facts"],
   ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],
 ];
 
-/** Takes out what may differ: wording of the teaching texts, times, and what 3.11 adds and we have too. */
+/** Removes what may differ: the wording of teaching texts, times, and keys that 3.11 added and we have too. */
 function ours(reply: Record<string, unknown>): unknown {
   const { total: _total, limit: _limit, offset: _offset, ...unpaged } = reply;
   const masked = JSON.stringify("timeline" in reply ? unpaged : reply, (key, value: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * The knowledge graph both ways, against the real MemPalace of both versions: it reads the file we wrote and answers as we do,
- * we see what it wrote, while we run and while we do not, and a file of its own making is adopted.
+ * The knowledge graph both ways, against both versions of the real MemPalace. It reads the file that we wrote and answers as we do. We
+ * see what it wrote, with or without a running broker, and adopt a file that it made.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
         const { timeline } = await python.call("kg_timeline");
         expect((await ours("kg_timeline"))["timeline"]).toEqual(timeline);
 
-        // While we run: what it writes is in our next answer.
+        // While our broker runs, its writes are in our next answer.
         await python.call("kg_add", { subject: "Acme", predicate: "makes", object: "anvils", source_file: "/a/b" });
         await python.call("kg_invalidate", {
           subject: "Acme",
@@ -79,7 +79,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
           "Acme based_in Linz - 2025-07-01",
           "Acme makes anvils - -",
         ]);
-        // Both end the same fact: the first end stands, on both sides.
+        // Both sides end the same fact: the first end date stays on both sides.
         await ours("kg_invalidate", { subject: "Acme", predicate: "makes", object: "anvils", ended: "2025-08-01" });
         await synced(palace);
         await python.call("kg_invalidate", {
@@ -102,7 +102,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
       expect((await ours("kg_stats"))["current_facts"]).toBe(1);
       await ours("kg_add", { subject: "Austria", predicate: "borders", object: "Italy" });
       await shim.close();
-      // Who stops the broker leaves the file to MemPalace as it should be.
+      // A stopped broker leaves MemPalace's file up to date.
       await palace.run("palace", ["stop"]);
       expect(graphDifferences(palace.config.paths)).toEqual([]);
     },
@@ -110,7 +110,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
   );
 
   it.skipIf(missing.get(version) !== undefined)(
-    "share a graph that it made before there was a ledger",
+    "share a graph that it made before our ledger existed",
     async () => {
       await using palace = createTestPalace();
       {
@@ -144,7 +144,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
     async () => {
       await using palace = createTestPalace();
       const { hallwaysFile, tunnelsFile, settingsDir } = palace.config.paths;
-      // By this 3.11 knows the folder for its home.
+      // 3.11 recognises its home folder by this file.
       mkdirSync(settingsDir, { recursive: true });
       writeFileSync(join(settingsDir, "config.json"), "{}");
       await palace.startBroker();
@@ -171,8 +171,8 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
 
       await using python = await openMempalace(version, { home: palace.home });
       expect(await python.call("list_tunnels", { wing: "my_wing" })).toEqual([tunnel]);
-      // While we have its palace lock 3.11 makes no tunnels; 3.3.6 does. Where there is no palace of Chroma's, neither looks
-      // for the rooms.
+      // While we have its palace lock, 3.11 refuses to make tunnels; 3.3.6 does not. Without a Chroma palace neither version
+      // checks that the rooms exist.
       const isRefused = version !== "3.3.6";
       if (isRefused) await palace.run("palace", ["stop"]);
       const more = { source_wing: "My-Wing", source_room: "users", target_wing: "wb", target_room: "login" };

@@ -81,7 +81,7 @@ async function ours(palace: TestPalace): Promise<{ hallways: Link[]; tunnels: Li
 }
 
 test.skipIf(missing !== undefined)(
-  "after the same mines the same hallways and tunnels are there as with MemPalace 3.11",
+  "the same mines make the same hallways and tunnels as with MemPalace 3.11",
   { timeout: 600_000 },
   async () => {
     await using palace = createTestPalace();
@@ -94,7 +94,7 @@ test.skipIf(missing !== undefined)(
         writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify(REGISTRY));
       }
       for (const wing of ["first", "sec-ond", "third", "first"]) {
-        // The second time some files are others: what nobody mentions any more goes.
+        // For the second mine some files have changed: links of names that no file mentions now are removed.
         writeProject(join(home, wing), chooser, wing);
         const mined = await runMempalace("3.11.0", ["--palace", upstream, "mine", join(home, wing)], { home });
         expect(mined.code, mined.output).toBe(0);
@@ -108,7 +108,7 @@ test.skipIf(missing !== undefined)(
       expect(byId(hallways)).toEqual(byId(theirs));
       const theirTunnels = file("tunnels.json") as Link[];
       expect(new Set(theirTunnels.map(({ kind }) => kind))).toEqual(new Set(["topic", "entity"]));
-      // Theirs are touched by every mine, ours where they change.
+      // Every mine rewrites their files; ours are rewritten only for a change.
       const untouched = (links: Link[]): Link[] => links.map(({ updated_at: _, ...link }) => link);
       expect(byId(untouched(tunnels))).toEqual(byId(untouched(theirTunnels)));
     } finally {
@@ -124,7 +124,7 @@ cases = json.load(open(sys.argv[1], encoding="utf-8"))
 print(json.dumps([[_wing_file_keys([{"entities": names}]), {n: is_generic_entity(n) for n in names}] for names in cases]))`;
 
 test.skipIf(missing !== undefined)(
-  "spellings of one file, and names that say nothing, are judged as MemPalace does",
+  "spellings of one file and meaningless names are treated as MemPalace treats them",
   async () => {
     const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
     const bases = [

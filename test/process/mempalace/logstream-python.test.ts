@@ -20,7 +20,7 @@ async function call(client: Client, tool: string, args: JsonObject): Promise<Rec
 }
 
 it.skipIf(missing !== undefined)(
-  "events that a MemPalace and our agents append at once are all there for both, in one order, and wake who waits for them",
+  "events that a MemPalace and our agents append at once are all there for both, in one order, and end the waits for them",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();
@@ -53,7 +53,7 @@ it.skipIf(missing !== undefined)(
     expect(events.filter((one) => one.from_agent === "ours")).toHaveLength(EACH);
     expect(new Set(events.map((one) => one.origin_replica)).size).toBe(1);
 
-    // What ours hands over, theirs gets to the byte, and answers; and the other way round.
+    // Theirs gets the bytes of our patch unchanged and answers, and the other way round.
     const patch = {
       content: "--- a\n+++ b\n\u00e9 sk-abcdefghijklmnopqrstuvwxyz123456\n",
       from_agent: "ours",

@@ -1,6 +1,6 @@
 /**
- * `mempalace`, upstream's command line through the broker: where its texts are specified they are those of the real 3.11 on an
- * equal palace; exit codes are upstream's three; a verb that is not there says what to type instead.
+ * `mempalace`, upstream's command line through the broker. Texts that are specified are the same as the real 3.11's on an equal palace,
+ * exit codes are upstream's three, and a verb that we do not have names the command to type instead.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function fill(palace: TestPalace): Promise<void> {
     });
 }
 
-/** Theirs without what depends on the machine, or on what else is on it. */
+/** Removes the lines of their output that depend on the machine or its other programs. */
 function said(output: string): string {
   return output
     .split("\n")
@@ -44,7 +44,7 @@ function said(output: string): string {
 }
 
 describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
-  it("status and wake-up say the same, search prints alike", async () => {
+  it("status and wake-up print the same text, and search prints in the same form", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     mempalaceEnv(palace.home);
     await palace.startBroker();
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
   });
 });
 
-test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 where nothing is there yet", async () => {
+test("exit codes are upstream's: 2 for wrong usage, 1 for a failure, and 0 for a palace that is missing or empty", async () => {
   await using palace = createTestPalace();
   const codes: [string[], number, string][] = [
     [[], 0, "usage: mempalace"],
@@ -101,7 +101,7 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 whe
     [["mcp"], 0, "claude mcp add mempalace -- mempalace-mcp\n"],
     [["repair"], 0, "No palace found at"],
   ];
-  // Of a palace that is there.
+  // Commands on an existing palace.
   const there: typeof codes = [
     [["status"], 0, "No palace found at"],
     [["search", "x"], 1, "No palace found at"],
@@ -120,7 +120,7 @@ test("exit codes are upstream's: 2 for wrong usage, 1 for what failed, and 0 whe
   for (const one of there) await check(one);
 });
 
-test("init writes the rooms that the folders suggest, as upstream finds them, and never over a project file", async () => {
+test("init writes the rooms that the folders suggest, as upstream does, and never overwrites a project file", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "My Project");
   for (const folder of ["docs", "src/api", "node_modules/ui", "Front-End", "x", "special things", "(odd)"])
@@ -146,7 +146,7 @@ test("init writes the rooms that the folders suggest, as upstream finds them, an
   expect(text).toContain("wing: my_project\n");
 });
 
-test("mine files conversations, search finds them, sync tells what is gone, --palace names another palace", async () => {
+test("mine files conversations, search finds them, sync prints its count, and --palace names another palace", async () => {
   await using palace = createTestPalace();
   const chats = join(palace.home, "chats");
   mkdirSync(chats);

@@ -1,6 +1,6 @@
 /**
- * `mempalace compress`: the summaries, figures and totals of both real versions on an equal palace, and what is stored is what they
- * store, where they find it. A summary goes with its drawer.
+ * `mempalace compress` prints the same summaries, figures and totals as both real versions on an equal palace, and stores the same rows
+ * where they find them. Deleting a drawer deletes its summary.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +77,7 @@ async function closetsSent(palace: TestPalace): Promise<void> {
 
 describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   const missing = await mempalaceMissing(version);
-  it.skipIf(missing !== undefined)("says the same, and stores what it stores", { timeout: 900_000 }, async () => {
+  it.skipIf(missing !== undefined)("prints the same, and stores the same rows", { timeout: 900_000 }, async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     const { home } = palace;
     mempalaceEnv(home);
@@ -108,7 +108,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
     }
     expect(ours).toEqual(theirs);
     const again = await dumpChroma(version, home, palaceDir, "mempalace_closets");
-    // 3.11 stamps every row it writes that has no such time yet.
+    // 3.11 adds a time to every row it writes that lacks one.
     const rows = (from: typeof stored): unknown[] =>
       [...from].map(([id, { text, metadata }]) => [id, text, { ...metadata, last_modified: undefined }]);
     expect(stored.size).toBeGreaterThan(NOTES.length);
@@ -116,7 +116,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   });
 });
 
-/** Theirs without what depends on the machine. */
+/** Removes the lines of their output that depend on the machine. */
 function said(output: string): string {
   return output
     .split("\n")
@@ -124,7 +124,7 @@ function said(output: string): string {
     .join("\n");
 }
 
-test("a summary goes with its drawer, and holds no secret", async () => {
+test("a summary is deleted with its drawer, and masks secrets", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ids = await fill(palace);
@@ -143,7 +143,7 @@ test("a summary goes with its drawer, and holds no secret", async () => {
   };
   expect(summaries().size).toBe(stored);
   expect([...summaries().values()].join("\n")).not.toContain(secret.slice(0, 20));
-  // Without a source nothing else would take them away.
+  // Drawers without a source: only their own deletion can remove the summaries.
   const [deleted = "", changed = ""] = [ids[3], ids[6]];
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([true, true]);
   await shim.call("mempalace_delete_drawer", { drawer_id: deleted });
@@ -151,7 +151,7 @@ test("a summary goes with its drawer, and holds no secret", async () => {
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([false, false]);
 });
 
-test("without a palace it fails as upstream does, with a wrong config it says what is wrong", async () => {
+test("without a palace it fails as upstream does, and with a wrong config it names the error", async () => {
   await using palace = createTestPalace();
   const none = await palace.run("mempalace", ["compress"]);
   expect([none.code, none.stdout]).toEqual([1, expect.stringContaining("No palace found at")]);

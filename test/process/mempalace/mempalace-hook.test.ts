@@ -1,6 +1,6 @@
 /**
- * `mempalace hook run`, as agents' hooks call it: its answers and what it writes are those of the real MemPalace 3.11 on the same
- * transcript; it fails no agent, and writes a checkpoint once.
+ * `mempalace hook run`, as agents' hooks call it: its answers and its entries are the same as the real MemPalace 3.11's on the same
+ * transcript. It never fails an agent, and writes a checkpoint once.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing } from "../../helpers/python-mempalace.ts";
 
 const VERSION = "3.11.0";
-/** Above the greatest that Linux gives. */
+/** A process id above the greatest that Linux gives. */
 const PID_NEVER = 4_194_305;
 const TIMEOUT_MS = 120_000;
 const missing = await mempalaceMissing(VERSION);
@@ -46,7 +46,7 @@ async function hook(palace: TestPalace, name: string, text: string, env: Env = {
   return { code, answer: JSON.parse(stdout) };
 }
 
-/** Before the first start there is nothing to keep. */
+/** Makes the settings folder: without it the hook writes no state. Returns the folder of the hook's state. */
 function beginHome(palace: TestPalace): string {
   mkdirSync(palace.config.paths.settingsDir, { recursive: true });
   return join(palace.config.paths.settingsDir, "hook_state");
@@ -63,7 +63,7 @@ function diary(file: string): Row[] {
 }
 
 describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
-  it("stop answers the same, keeps the same diary and the same notes", { timeout: TIMEOUT_MS }, async () => {
+  it("stop gives the same answer, and writes the same diary and the same notes", { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace();
     await using other = createTestPalace();
     const env = mempalaceEnv(other.home);
@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)(`beside MemPalace ${VERSION}`, () => {
   });
 });
 
-test("a stop has the transcript mined, and writes its checkpoint once", { timeout: TIMEOUT_MS }, async () => {
+test("stop starts the mining of the transcript, and writes its checkpoint once", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const state = beginHome(palace);
   const transcript = writeTranscript(palace.home, 20);
@@ -123,7 +123,7 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   mkdirSync(dirname(slot), { recursive: true });
   writeFileSync(slot, "");
   utimesSync(slot, new Date(0), new Date(0));
-  // Sessions of long ago have left a count and a slot each; a mine that still runs, and what else lies there, is not ours to end.
+  // Old sessions left a count and a slot each, to be removed. A slot of a running mine and other files must stay.
   const old = [
     ["long-ago_last_save", "1"],
     ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],
@@ -137,7 +137,7 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   });
   await palace.startBroker();
   expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
-  // As if it had been killed before it could note what it wrote.
+  // Simulates a hook that was killed before it noted its checkpoint.
   rmSync(join(state, "s1_last_save"));
   expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
   expect(diary(palace.config.paths.ledgerFile)).toHaveLength(1);
@@ -151,34 +151,40 @@ test("a stop has the transcript mined, and writes its checkpoint once", { timeou
   expect(old.map((file) => existsSync(file))).toEqual([false, false, true, true]);
 });
 
-test("it fails no agent: no palace, no broker, no sense, switched off", { timeout: TIMEOUT_MS }, async () => {
-  await using palace = createTestPalace();
-  const transcript = writeTranscript(palace.home, 20);
-  const nothing = { code: 0, answer: {} };
-  expect(await hook(palace, "stop", input(transcript))).toEqual(nothing);
-  expect(existsSync(palace.config.paths.settingsDir)).toBe(false);
-  const state = beginHome(palace);
-  expect(await hook(palace, "stop", input(transcript), { MEMPALACE_HOOKS_AUTO_SAVE: "no" })).toEqual(nothing);
-  expect(await hook(palace, "stop", input(transcript), { MEMPALACE_BROKER: "unix:/nowhere.sock" })).toEqual(nothing);
-  expect(readFileSync(join(state, "hook.log"), "utf8")).toContain("/nowhere.sock");
-  expect(existsSync(join(state, "s1_last_save"))).toBe(false);
-  for (const text of [
-    "",
-    "{",
-    "[]",
-    "null",
-    "7",
-    '{"transcript_path": 7}',
-    input("/etc/passwd"),
-    input("/a/../b.jsonl"),
-  ])
-    expect(await hook(palace, "stop", text), text).toEqual(nothing);
-  expect(await hook(palace, "session-start", input(transcript))).toEqual(nothing);
-  const wrong = await palace.run("mempalace", ["hook", "run", "--hook", "dance", "--harness", "codex"], { input: "" });
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--hook takes")]);
-});
+test(
+  "it never fails an agent: without a palace, without a broker, with bad input, or switched off",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await using palace = createTestPalace();
+    const transcript = writeTranscript(palace.home, 20);
+    const nothing = { code: 0, answer: {} };
+    expect(await hook(palace, "stop", input(transcript))).toEqual(nothing);
+    expect(existsSync(palace.config.paths.settingsDir)).toBe(false);
+    const state = beginHome(palace);
+    expect(await hook(palace, "stop", input(transcript), { MEMPALACE_HOOKS_AUTO_SAVE: "no" })).toEqual(nothing);
+    expect(await hook(palace, "stop", input(transcript), { MEMPALACE_BROKER: "unix:/nowhere.sock" })).toEqual(nothing);
+    expect(readFileSync(join(state, "hook.log"), "utf8")).toContain("/nowhere.sock");
+    expect(existsSync(join(state, "s1_last_save"))).toBe(false);
+    for (const text of [
+      "",
+      "{",
+      "[]",
+      "null",
+      "7",
+      '{"transcript_path": 7}',
+      input("/etc/passwd"),
+      input("/a/../b.jsonl"),
+    ])
+      expect(await hook(palace, "stop", text), text).toEqual(nothing);
+    expect(await hook(palace, "session-start", input(transcript))).toEqual(nothing);
+    const wrong = await palace.run("mempalace", ["hook", "run", "--hook", "dance", "--harness", "codex"], {
+      input: "",
+    });
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--hook takes")]);
+  },
+);
 
-test("where saving is not silent the agent is asked to, once", { timeout: TIMEOUT_MS }, async () => {
+test("with `silent_save: false` the agent is asked once to save", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   beginHome(palace);
   writeFileSync(

@@ -1,6 +1,6 @@
 /**
- * `mempalace init`: finds what the real 3.11 finds without a model, says it in the same words, and writes the same files. What is
- * there before is not lost.
+ * `mempalace init` finds the same as the real 3.11 without a model, prints it in the same words, and writes the same files. Existing
+ * files are not lost.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ Mysterious Stranger came. Mysterious Stranger went. Mysterious Stranger stayed. 
 Carol carried on. Carol was there. Carol left.
 `;
 
-/** Whatever a project may look like; the folder's name is its name. */
+/** Projects of many shapes, by the name of their folder, which is the project's name. */
 const PROJECTS: Record<string, (root: string) => void> = {
   "My Tool": (root) => {
     write(root, {
@@ -101,7 +101,7 @@ const PROJECTS: Record<string, (root: string) => void> = {
   empty: () => {},
 };
 
-/** Random sentences of what the rules look for. */
+/** Random sentences with the words that the rules look for. */
 function randomProse(seed: number): string {
   const random = seededRandom(seed);
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? "";
@@ -170,41 +170,45 @@ for root in json.load(sys.stdin):
       for key in ("people", "projects", "uncertain")}, "origin": origin})
 json.dump(out, sys.stdout)`;
 
-it.skipIf(missing !== undefined)("finds what the real one finds, with the same signals", { timeout: 900_000 }, () => {
-  const home = mkdtempSync(join(tmpdir(), "init-"));
-  try {
-    const roots = Object.entries(PROJECTS).map(([name, fill]) => {
-      mkdirSync(join(home, name));
-      fill(join(home, name));
-      return join(home, name);
-    });
-    for (let seed = 0; seed < 40; seed++) {
-      const root = join(home, `random-${seed}`);
-      write(root, { "a.md": randomProse(seed), "b.md": randomProse(seed + 100), "c.txt": randomProse(seed + 200) });
-      roots.push(root);
+it.skipIf(missing !== undefined)(
+  "finds the same entities as the real one, with the same signals",
+  { timeout: 900_000 },
+  () => {
+    const home = mkdtempSync(join(tmpdir(), "init-"));
+    try {
+      const roots = Object.entries(PROJECTS).map(([name, fill]) => {
+        mkdirSync(join(home, name));
+        fill(join(home, name));
+        return join(home, name);
+      });
+      for (let seed = 0; seed < 40; seed++) {
+        const root = join(home, `random-${seed}`);
+        write(root, { "a.md": randomProse(seed), "b.md": randomProse(seed + 100), "c.txt": randomProse(seed + 200) });
+        roots.push(root);
+      }
+      const python = mempalaceBin(VERSION, "python");
+      const theirs = JSON.parse(
+        execFileSync(python, ["-c", ASK], { input: JSON.stringify(roots), env: mempalaceEnv(home), encoding: "utf8" }),
+      ) as unknown[];
+      expect(theirs.length).toBe(roots.length);
+      roots.forEach((root, at) => {
+        const found = Object.entries(discoverEntities(root)).map(([kind, list]) => [
+          kind,
+          list.map(({ name, confidence, count, signals }) => [name, confidence, count, signals]),
+        ]);
+        const origin = detectOrigin(root);
+        expect(
+          { found: Object.fromEntries(found), origin: origin === undefined ? null : { ...origin, evidence: null } },
+          root,
+        ).toEqual(theirs[at]);
+      });
+    } finally {
+      rmSync(home, { recursive: true, force: true });
     }
-    const python = mempalaceBin(VERSION, "python");
-    const theirs = JSON.parse(
-      execFileSync(python, ["-c", ASK], { input: JSON.stringify(roots), env: mempalaceEnv(home), encoding: "utf8" }),
-    ) as unknown[];
-    expect(theirs.length).toBe(roots.length);
-    roots.forEach((root, at) => {
-      const found = Object.entries(discoverEntities(root)).map(([kind, list]) => [
-        kind,
-        list.map(({ name, confidence, count, signals }) => [name, confidence, count, signals]),
-      ]);
-      const origin = detectOrigin(root);
-      expect(
-        { found: Object.fromEntries(found), origin: origin === undefined ? null : { ...origin, evidence: null } },
-        root,
-      ).toEqual(theirs[at]);
-    });
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
-});
+  },
+);
 
-it.skipIf(missing !== undefined)("writes the same files and says the same", { timeout: 900_000 }, async () => {
+it.skipIf(missing !== undefined)("writes the same files and prints the same text", { timeout: 900_000 }, async () => {
   await using palace = createTestPalace();
   const { home } = palace;
   const known = join(home, ".mempalace/known_entities.json");
@@ -223,7 +227,7 @@ it.skipIf(missing !== undefined)("writes the same files and says the same", { ti
         join(home, name),
       ])
         rmSync(path, { recursive: true, force: true });
-      // A home of an older version: both take it for theirs.
+      // A home of an older version: both use it.
       write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
       const root = join(home, name);
       mkdirSync(root);
@@ -244,7 +248,7 @@ it.skipIf(missing !== undefined)("writes the same files and says the same", { ti
         object
       > | null;
       const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-      // Folders come in the file system's order to them, by name to us; their question stands in the output.
+      // They list folders in the file system's order, we sort them by name; their output also has their question.
       const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
       return {
         ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },
@@ -258,7 +262,7 @@ it.skipIf(missing !== undefined)("writes the same files and says the same", { ti
   }
 });
 
-test("nothing that is there is lost, and no model is asked", async () => {
+test("existing files are not lost, and no model is asked", async () => {
   await using palace = createTestPalace();
   const { home } = palace;
   const root = join(home, "thing");
@@ -277,7 +281,7 @@ test("nothing that is there is lost, and no model is asked", async () => {
   expect(JSON.parse(readFileSync(join(root, "entities.json"), "utf8"))).toEqual({
     ...{ entities: { Alice: "ALC" }, people: [], projects: ["thing"], topics: [] },
   });
-  // A link is not written through.
+  // `init` does not write through a symbolic link.
   const outside = join(home, "outside.json");
   write(home, { "outside.json": "{}" });
   rmSync(join(root, "entities.json"));

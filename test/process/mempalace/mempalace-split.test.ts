@@ -1,6 +1,6 @@
 /**
- * `mempalace split`: the same files, lines and totals as both real versions; and, unlike them, nothing is lost whenever it is
- * killed, nothing is written over, no link is followed.
+ * `mempalace split` makes the same files, lines and totals as both real versions. Unlike them it loses no text when it is killed,
+ * overwrites no file and follows no link.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -38,7 +38,7 @@ const MEGA = [
   session("the last", { at: "9:05 AM Friday, March 7, 2025" }).trimEnd(),
 ].join("");
 
-/** What both have to cope with, in a folder `chats`. */
+/** Fills a folder `chats` with ordinary and odd files for both programs. */
 function fill(home: string): string {
   const chats = join(home, "chats");
   rmSync(chats, { recursive: true, force: true });
@@ -70,7 +70,7 @@ function contents(folder: string): Record<string, string> {
 
 describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   const missing = await mempalaceMissing(version);
-  it.skipIf(missing !== undefined)("gives the same files the same names, and prints the same", async () => {
+  it.skipIf(missing !== undefined)("makes the same files with the same names, and prints the same", async () => {
     await using palace = createTestPalace();
     const { home } = palace;
     const words = (output: string): string => (version === "3.3.6" ? output.replaceAll("—", "--") : output);
@@ -84,7 +84,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
     ]) {
       const [dir = "", ...flags] = args;
       const chats = fill(home);
-      // 3.3.6 opens a pipe, and waits for ever.
+      // 3.3.6 opens a pipe and waits for ever.
       if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
       const theirs = await runMempalace(version, ["split", join(home, dir), ...flags], { home });
       const theirFiles = contents(chats);
@@ -97,7 +97,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   });
 });
 
-/** One file of two sessions and what becomes of it. */
+/** Makes one file of two sessions, and returns the names of its parts. */
 function pair(palace: TestPalace): { chats: string; whole: string; names: string[] } {
   const chats = join(palace.home, "chats");
   mkdirSync(chats);
@@ -110,11 +110,11 @@ function pair(palace: TestPalace): { chats: string; whole: string; names: string
   };
 }
 
-test("a run that was killed anywhere is finished by the next one", async () => {
+test("the next run finishes a run that was killed at any point", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
-  // One session written, the next half done, and, of another run, both names of the original.
+  // One session is written, the next is half written, and the original of another run has both of its names.
   writeFileSync(join(chats, `${first}.txt`), session("the very first question"));
   writeFileSync(join(chats, ".split-4194300.tmp"), "Claude Co");
   linkSync(join(chats, "two.txt"), join(chats, "two.mega_backup"));
@@ -125,7 +125,7 @@ test("a run that was killed anywhere is finished by the next one", async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("what has the name already is kept: another text, an older original, a link", async () => {
+test("files that already have a part's name are kept: another text, an older original, a link", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
@@ -148,7 +148,7 @@ test("what has the name already is kept: another text, an older original, a link
   expect(readFileSync(outside, "utf8")).toBe(whole);
 });
 
-test("where the sessions cannot be written the original stays, and the command says what to do", async () => {
+test("if the sessions cannot be written the original stays, and the error names the next step", async () => {
   await using palace = createTestPalace();
   const { chats, whole } = pair(palace);
   const { code, stderr } = await palace.run("mempalace", ["split", chats, "--output-dir", "/proc"]);

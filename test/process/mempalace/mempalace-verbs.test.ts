@@ -1,6 +1,6 @@
 /**
- * The rows of palace.md 9, one by one: every verb and flag of the real 3.11 is taken, works or says why not, and exit codes are
- * its. What it prints is compared where both can be asked the same.
+ * The rows of palace.md 9, one by one: every verb and flag of the real 3.11 is accepted, and works or says why not, with the same exit
+ * code. The output is compared if both can be asked the same.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: parity with ${VERSION} (${missing})`);
 
-/** Two projects with names in them; one loses a file, the other ignores one. */
+/** Mines two projects with names in them. */
 async function mineTwo(palace: TestPalace): Promise<string[]> {
   const roots = ["one", "two"].map((name) => join(palace.home, name));
   for (const root of roots) {
@@ -33,7 +33,7 @@ async function mineTwo(palace: TestPalace): Promise<string[]> {
 }
 
 it.skipIf(missing !== undefined)(
-  "sync of several folders and hallways say what the real one says",
+  "sync of several folders and hallways print the same as the real one",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
@@ -67,7 +67,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-test("several folders are pruned in one go, hallways are made anew, the daemon is the broker", async () => {
+test("sync prunes several folders in one go, hallways --rebuild makes them again, and the daemon is the broker", async () => {
   await using palace = createTestPalace();
   const [one = "", two = ""] = await mineTwo(palace);
   writeFileSync(join(one, ".gitignore"), "b.md\n");
@@ -82,7 +82,7 @@ test("several folders are pruned in one go, hallways are made anew, the daemon i
 });
 
 it.skipIf(missing !== undefined)(
-  "wrong usage and what asks nothing exit as the real one does",
+  "wrong usage and verbs that ask no question have the same exit codes as the real one",
   { timeout: 900_000 },
   async () => {
     await using palace = createTestPalace();
@@ -112,11 +112,11 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-/** What stands for a folder of the test's own. */
+/** Placeholder in the arguments for the test's own folder. */
 const HOME = "@";
 
 test.each<[string[], number, string]>([
-  // Flags of another mode are taken, as upstream takes them.
+  // Flags of another mode are accepted, as upstream accepts them.
   [
     ["mine", HOME, "--extract", "general", "--include-subagents", "--dry-run"],
     0,

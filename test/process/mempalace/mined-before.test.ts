@@ -1,6 +1,6 @@
 /**
- * What the real MemPalace has mined is filed: our miners leave the drawers of files that have not changed since as they are, with
- * the dates they have, in the palace that a broker adopts. What changed, and what is forced, is filed anew.
+ * A broker adopts a palace that the real MemPalace has mined. Our miners then leave the drawers of unchanged files as they are, with
+ * their dates, and file only changed files again, or all files with --force.
  */
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import {
   runMempalace,
 } from "../../helpers/python-mempalace.ts";
 
-/** Before upstream's mine, and before the day that its drawers are dated. */
+/** Time of the files: before upstream's mine, and before the date of its drawers. */
 const WRITTEN_S = Date.parse("2024-03-01T12:00:00Z") / 1000;
 const FILED_AT = "2024-03-05T10:00:00.123456";
 
@@ -41,7 +41,7 @@ const TALKS = Object.fromEntries(
 
 type Mining = { version: MempalaceVersion; files: Record<string, string>; theirs: string[]; ours: string[] };
 
-/** A palace that MemPalace has mined the folder into, dated back; nothing of ours has seen it yet. */
+/** Lets MemPalace mine a folder into a palace and dates the drawers back. No broker of ours has opened it yet. */
 async function mined(palace: TestPalace, { version, files, theirs }: Mining): Promise<string> {
   const root = join(palace.home, "My-Notes");
   mkdirSync(root);
@@ -63,7 +63,7 @@ async function mine(palace: TestPalace, args: string[]): Promise<Record<string, 
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** But for those of one file. */
+/** Returns the closets except those of the file `but`. */
 function closetsOf({ config }: TestPalace, but: string): unknown[] {
   const ledger = new Database(config.paths.ledgerFile, { readonly: true });
   const rows = ledger
@@ -106,7 +106,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(theirs.size).toBeGreaterThan(0);
         const [name = "", ...options] = mining.ours;
         const count = Object.keys(mining.files).length;
-        // The mine starts the broker: it has to see what is adopted.
+        // The mine starts the broker, so it has to wait for the adoption.
         const first = await mine(palace, [name, root, ...options]);
         expect(first).toMatchObject({ files: count, filed: 0, unchanged: count, drawers: 0 });
         expect(ourRows(palace)).toEqual(theirs);
@@ -131,7 +131,7 @@ for (const version of MEMPALACE_VERSIONS) {
   });
 }
 
-it("a transcript without times of its own keeps when it was said, as long as the words stay", async () => {
+it("a transcript without times keeps the dates of its drawers while its text stays the same", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, "talks");
   mkdirSync(root);

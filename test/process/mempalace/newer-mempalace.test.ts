@@ -26,7 +26,7 @@ async function idsOf(palace: TestPalace): Promise<unknown[]> {
 }
 
 test(
-  "where MemPalace keeps its hallways in a database, hallways.json is not written",
+  "if MemPalace keeps its hallways in a database, the broker does not write hallways.json",
   { timeout: 180_000 },
   async () => {
     await using palace = createTestPalace();

@@ -1,6 +1,6 @@
 /**
- * Rows that others wrote through Chroma itself, with metadata that no MemPalace makes: an update changes what it was asked to, and an
- * export and a repair hold the rest as it was. Compared as Python writes it, which tells 1 from 1.0.
+ * Rows that others wrote through Chroma itself, with metadata that no MemPalace makes. An update changes only the fields it names, and
+ * an export and a repair keep the rest. The rows are compared as Python prints them, because Python distinguishes 1 from 1.0.
  */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -35,7 +35,7 @@ async function dump({ home }: TestPalace, folder: string): Promise<Record<string
   return JSON.parse(await python(version, home, DUMP, [folder])) as Record<string, string>;
 }
 
-/** A palace of such rows, adopted; `rows` as Python writes them. */
+/** Makes a palace of such rows and adopts it; `rows` is JSON as Python writes it. */
 async function adopted(rows: string): Promise<TestPalace> {
   const palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   mempalaceEnv(palace.home);
@@ -51,7 +51,7 @@ async function run(palace: TestPalace, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Everything after each of: an update of the room of `a`, an export, a repair. */
+/** Asserts that the rows are kept after each of: an update of the room of `a`, an export, a repair. */
 async function expectKept(palace: TestPalace, isSendable = true): Promise<void> {
   const { palaceDir } = palace.config.paths;
   const before = await dump(palace, palaceDir);
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)("rows that another wrote through Chroma",
     expect(await run(palace, "call", "get_drawer", '{"drawer_id":"b"}')).toMatch(/"tags":\s*\["a",\s*"b"\]/);
   });
 
-  it("keep a wing that is a number, and none where they have none", LIMIT, async () => {
+  it("keep a wing that is a number, and stay without a wing if they had none", LIMIT, async () => {
     await using palace = await adopted('{"a": {"wing": 7, "x": "y"}, "b": {"wing": 7, "room": "r"}, "c": {"x": "y"}}');
     await expectKept(palace);
     await run(palace, "start");
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)("rows that another wrote through Chroma",
     await expectKept(palace, false);
   });
 
-  it("are counted where their numbers are not kept to the letter", LIMIT, async () => {
+  it("are counted by doctor if an export or a repair would write their numbers differently", LIMIT, async () => {
     await using palace = await adopted(
       '{"a": {"f": 1.0, "l": [2.0]}, "b": {"big": 9007199254740992}, "c": {"l": [-1152921504606846976]}, "d": {"f": 0.5, "n": 9007199254740991}, "e": {"source_mtime": 3.0}}',
     );

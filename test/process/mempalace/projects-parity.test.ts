@@ -1,7 +1,7 @@
 /**
- * The projects miner against the real one: the same project goes to `mempalace mine` of either version and to
- * `palace mine projects`. With 3.11 every drawer has the same id, text and metadata; with 3.3.6, whose ids and metadata are
- * others, the same files become the same drawers in the same rooms and halls, with the same lines, dates and names.
+ * The projects miner against the real one: `mempalace mine` of either version and `palace mine projects` get the same project. With
+ * 3.11 every drawer has the same id, text and metadata. With 3.3.6, whose ids and metadata differ, the same files become the same
+ * drawers in the same rooms and halls, with the same lines, dates and names.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,12 +35,12 @@ const DATES = [
   "",
 ];
 
-/** Of people and things, some of which somebody has told MemPalace of. */
+/** Names of people and things; a user has registered some of them with MemPalace. */
 const NAMES = [
   ...["Alice", "Bob", "Éloise", "McDonald", "ChatStore", "HTTPServer", "Zed", "Al", "Code", "Monday", "Straße"],
   ...["Aya", "aya", "LUMI", "lumi_x", "project zeta", "Project  Zeta", "c++", "İstanbul", "istanbul", "naïve", "a.b"],
 ];
-/** What 3.3.6 takes otherwise: names of several words, and runs that are longer than a name. */
+/** Names that 3.3.6 treats differently: names of several words, and runs of characters longer than a name. */
 const NEW_NAMES = [
   ...["Claude Code", "claude code", "GPT-4", "GPT-4o", "Visual Studio Code", "Gemını Pro", "Llama 3.1"],
   ...["a-long-run-of-characters-with/Alice/in-it", "https://example.org/Alice/Bob/and/ChatStore"],
@@ -52,7 +52,7 @@ const REGISTRY = {
   odd: 7,
 };
 
-/** Everything that decides about a file is in here somewhere: its name, its folder, what ignores it, its text. */
+/** Makes a project with a file for each thing that decides about a file: its name, its folder, ignore rules, its text. */
 function writeProject(root: string, seed: number, settings: string | undefined, things: readonly string[]): void {
   const chooser = chooserOf(seed);
   const named = (): string => Array.from({ length: chooser.below(25) }, () => chooser.pick(things)).join(" ");
@@ -107,7 +107,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
       "README",
     ],
   ];
-  // Folders that rules name hold every file, the others every second one.
+  // Folders that rules name get every file, the others every second file.
   const isWhole = (folder: string): boolean => ["", "src/", "deep/a/b/c/"].includes(folder);
   for (const [turn, folder] of folders.entries())
     for (const name of names.filter((_, at) => isWhole(folder) || (at + turn) % 2 === 0)) {
@@ -143,7 +143,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
   if (settings !== undefined) put("mempalace.yaml", settings);
 }
 
-/** The clock is each one's own, and Chroma gives a float back with its last bit changed now and then. */
+/** Evens out differences of the clock, and of floats: Chroma sometimes returns one with its last bit changed. */
 function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
   const { filed_at: filedAt, last_modified: modified, source_mtime: mtime, ...rest } = metadata;
   for (const key of left) delete rest[key];
@@ -152,7 +152,7 @@ function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
 
 const byPlace = (rows: Map<string, Row>): Map<string, Row> =>
   new Map([...rows.values()].map((row) => [`${row.metadata["source_file"]}\n${row.metadata["chunk_index"]}`, row]));
-/** Of 3.11 alone. */
+/** Metadata that only 3.11 writes. */
 const NEW_KEYS = ["id_recipe", "chunk_total", "content_date_source", "source_dir_ino"];
 
 for (const version of MEMPALACE_VERSIONS) {

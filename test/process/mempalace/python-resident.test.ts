@@ -1,4 +1,4 @@
-/** What the tests ask of the real Chroma, they ask of the disk: no question knows what an earlier one has opened. */
+/** The tests' questions to the real Chroma are answered from the disk: no question sees state that an earlier one opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mem
 const VERSION = "3.11.0";
 
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to Python", () => {
-  it("is answered from disk, by a process of its own, and its error is ours", async () => {
+  it("is answered from disk, by a process of its own, and its error fails the test", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     const ask = (code: string, ...args: string[]): Promise<string> => python(VERSION, home, code, args);
     try {
@@ -20,7 +20,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
       expect(before.get("drawer_1")).toMatchObject({ text: "text number 1 of many", metadata: { chunk_index: 1 } });
       expect(before.get("drawer_1")?.vector).toHaveLength(384);
 
-      // Behind its back, as a broker does it.
+      // Changes the file directly, as a broker does.
       const database = new Database(join(palace, "chroma.sqlite3"));
       database.exec("UPDATE embedding_metadata SET string_value = 'ours' WHERE string_value = 'text number 1 of many'");
       database.close();
@@ -43,9 +43,9 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
     }
   });
 
-  it("is asked beside another one, and nothing of MemPalace, no thread and no input is there before it", async () => {
+  it("runs beside another one, in a process without MemPalace's modules, other threads or input", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
-    // Each waits until the other one is there.
+    // Each process waits until the other one has started.
     const meet = `
 import os, sys, time
 open(sys.argv[1], "w").close()
@@ -60,7 +60,7 @@ print([name for name in sys.modules if "mempalace" in name], len(os.listdir("/pr
     }
   });
 
-  it("may be a command of MemPalace, which sees its own home and environment, and its end is told", async () => {
+  it("may be a command of MemPalace, which gets its own home and environment and returns its exit code", async () => {
     const homes = ["a", "b"].map((name) => mkdtempSync(join(tmpdir(), `palace-${name}-`)));
     try {
       for (const home of homes) {

@@ -1,8 +1,7 @@
 /**
- * There and back: both versions of the real MemPalace mine a palace of more than 2,000 drawers, whose rows are still in its
- * queue, as a mine leaves them. It is adopted through kills, written through kills, found whole by both versions, changed by
- * each of them (a mine, and their tools), and adopted again. torn-index.test.ts breaks its index; adopt-python.test.ts adopts
- * 5,000 rows.
+ * Both versions of the real MemPalace mine a palace of more than 2,000 drawers, whose rows are still in its queue, as a mine leaves
+ * them. Our broker adopts it through kills and writes it through kills. Both versions find it whole and change it (by a mine and by
+ * their tools), and our broker adopts it again. torn-index.test.ts damages its index; adopt-python.test.ts adopts 5,000 rows.
  * The palace is mined once a machine (python-chroma.ts).
  */
 import { once } from "node:events";
@@ -25,18 +24,18 @@ import {
 import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Of each version; a file of 60 paragraphs makes about 60 drawers. */
+/** Size of the project that each version mines; a file of 60 paragraphs makes about 60 drawers. */
 const MINED = { files: 18, paragraphs: 60 };
 const DRAWERS_MIN = 2_000;
 const OURS = 600;
-/** Of each version, filed by a mine. */
+/** Least number of drawers that a later mine of each version files. */
 const THEIRS_MIN = 100;
 const TIMEOUT_MS = 900_000;
 
 const missing = (await Promise.all(MEMPALACE_VERSIONS.map(mempalaceMissing))).find((why) => why !== undefined);
 if (missing !== undefined) console.log(`left out: the round trip (${missing})`);
 
-/** A home in which MemPalace's model lies, so that both sides embed alike. */
+/** Makes a home with MemPalace's model, so that both sides make the same vectors. */
 async function createScene(): Promise<TestPalace> {
   const palace = createTestPalace();
   mempalaceEnv(palace.home);
@@ -49,7 +48,7 @@ async function createScene(): Promise<TestPalace> {
 
 type Mine = { home: string; palaceDir: string; files: number; paragraphs: number; word?: string };
 
-/** A project of its own, mined by that version: each paragraph has a word of its own. */
+/** Lets that version mine its own project, in which each paragraph has a unique word. */
 async function mine(version: MempalaceVersion, { home, palaceDir, files, paragraphs, word }: Mine): Promise<void> {
   const root = join(home, `project-${version}-${word ?? ""}`);
   mkdirSync(root);
@@ -63,7 +62,7 @@ async function mine(version: MempalaceVersion, { home, palaceDir, files, paragra
   expect(code, output).toBe(0);
 }
 
-/** What a version's own Chroma says, on a copy: opening a palace writes it. */
+/** Dumps a copy of the palace with that version's Chroma. It takes a copy because opening a palace writes to it. */
 async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace): Promise<Map<string, ChromaRow>> {
   const copy = join(home, `copy-${version}`);
   cpSync(config.paths.palaceDir, copy, { recursive: true });
@@ -74,7 +73,7 @@ async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace)
   }
 }
 
-/** Words of its own: the tiny model does not look at the order of letters, and of rows with one vector an index loses more. */
+/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows that share one vector. */
 function proseOf(seed: number, words: number): string {
   const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
@@ -86,7 +85,7 @@ async function startKilled(palace: TestPalace, fault: string): Promise<void> {
   expect(await exitOf(broker), fault).toEqual([null, "SIGKILL"]);
 }
 
-/** How many rows lie behind the index on disk. */
+/** Counts the rows that are not yet in the index on disk. */
 function tailOf(palaceDir: string): number {
   const count = readChroma(palaceDir, 5_000, (palace) => {
     const [collection] = readCollections(palace);
@@ -101,8 +100,8 @@ function tailOf(palaceDir: string): number {
 }
 
 /**
- * How many drawers of ours there are, how many of them are found by a word of their own, and how many are among the ten
- * neighbours of their own vector.
+ * Counts our drawers, those that a search for their unique word finds, and those among the ten nearest neighbours of their own
+ * vector.
  */
 const FIND = `
 import chromadb, json, sys
@@ -112,7 +111,7 @@ worded = sum(c.get(where_document={"$contains": text.split(" ")[1]}, include=[])
 near = c.query(query_embeddings=g["embeddings"], n_results=10)
 print(json.dumps([len(g["ids"]), worded, sum(id in ids for id, ids in zip(g["ids"], near["ids"]))]))`;
 
-/** What a user of that version does: mines a project, files, changes and deletes a drawer, and writes in the diary. */
+/** Uses that version as a user does: mines a project, files, changes and deletes a drawer, and writes in the diary. */
 async function changeBy(
   version: MempalaceVersion,
   { home, config }: TestPalace,
@@ -135,7 +134,7 @@ async function changeBy(
 
 describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => {
   it(
-    "goes there and back: adopted, written, found by both versions, changed by both, and adopted again",
+    "is adopted and written by us, found whole and changed by both versions, and adopted again",
     { timeout: TIMEOUT_MS },
     async () => {
       await using palace = await createScene();
@@ -185,7 +184,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
         }
         rmSync(copy, { recursive: true });
       }
-      // Both bring the same Chroma: one of them says what it finds.
+      // Both versions bring the same Chroma, so one dump is enough.
       expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
       const copy = join(palace.home, "found-in");
       cpSync(palaceDir, copy, { recursive: true });

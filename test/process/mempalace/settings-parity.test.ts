@@ -20,7 +20,7 @@ for (const version of MEMPALACE_VERSIONS) {
   console.warn(`skipped: ${why}`);
 }
 
-/** Words of the texts below, some in capitals, some of no ASCII, one in two halls, a hall without any and a list that is a text. */
+/** Hall keywords from the texts below: some in capitals, some not ASCII, one in two halls, an empty hall, and a text for a list. */
 const HALLS = {
   weather: ["Storm", "storm", "naïve", "日本", "über", "lock"],
   locks: ["lock", "lock", "deadlock"],
@@ -151,7 +151,7 @@ for (const extract of ["exchange", "general"])
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         try {
           const root = join(home, "talks");
-          // Drawers of 25 characters are many: a part of the files makes enough of them.
+          // Drawers of 25 characters are many, so a part of the files is enough.
           const isTiny = settings.chunk_size === 25;
           const files = transcriptFiles(SEED, 1);
           for (const { name, text } of isTiny ? files.slice(0, TINY_FILES) : files) put(root, name, text);
@@ -210,7 +210,7 @@ for (const [what, settings, env] of [
         for (const place of [home, palace.home])
           writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify({ topics_by_wing: topics }));
         const upstream = join(home, ".mempalace/palace");
-        // Its own environment says nothing: the settings of the mine count.
+        // The broker's environment has no settings: those of the mine count.
         await palace.startBroker();
         const chooser = chooserOf(SEED);
         const names = ["Alice", "Bob", "Zed", "ChatStore", "WebFetch", "Yara"];
