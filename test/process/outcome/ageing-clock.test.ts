@@ -27,7 +27,7 @@ function count(palace: TestPalace, text: string): number | undefined {
   }
 }
 
-test("a clock that is wrong by 100 days ages no memory through four broker starts, and its deletions are undone by --since 2h", async () => {
+test("a clock that is wrong by 100 days deletes no memory of today through four broker starts, and --since 2h undoes its deletions", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   let broker = await palace.startBroker(clock.env);
@@ -42,7 +42,7 @@ test("a clock that is wrong by 100 days ages no memory through four broker start
   clock.step(100 * DAY_MS);
   for (let start = 1; start <= STARTS; start++) {
     await restart();
-    // The look of this start is over when it has deleted the memory that really is overdue.
+    // This start's ageing is done when it has deleted the memory that really is overdue.
     await expect.poll(() => count(palace, "Takeaway overdue"), PATIENCE).toBe(0);
     expect(count(palace, "Takeaway of today")).toBe(TODAY);
     if (start < STARTS) await record(agent, "Takeaway overdue", Date.now() + 100 * DAY_MS - 25 * HOUR_MS);
@@ -50,7 +50,7 @@ test("a clock that is wrong by 100 days ages no memory through four broker start
   clock.step(0);
   const undo = ["undo", "--client", "palace ageing", "--since", "2h", "--yes"];
   const undone = await palace.run("palace", undo);
-  // Each memory and what came of it.
+  // Undo counts each memory twice: the drawer and its outcomes.
   expect(undone).toMatchObject({ code: 0, stdout: expect.stringContaining(`${2 * STARTS} restored`) as string });
   expect(undone.stdout + undone.stderr).toMatch(/dated .*: the clock was ahead then/);
   expect(count(palace, "Takeaway overdue")).toBe(STARTS);
@@ -58,7 +58,7 @@ test("a clock that is wrong by 100 days ages no memory through four broker start
   expect(doctor.stdout).toMatch(/clock\s+a write is dated .* ahead/);
 }, 600_000);
 
-test("the undo that finds nothing names the date of the agent's newest write, also one of a clock that was behind", async () => {
+test("an undo that finds no write names the date of the agent's newest write, also if the clock was behind then", async () => {
   await using palace = createTestPalace();
   const clock = makeSteppedClock(palace.home);
   await palace.startBroker(clock.env);

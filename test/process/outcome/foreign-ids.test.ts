@@ -1,4 +1,4 @@
-/** A memory of a Roampal whose id is none of a Roampal's: it comes under an id of ours, and its own never enters a prompt (outcome-memory.md 2.2). */
+/** An imported memory whose id is not of Roampal's form gets an id of ours, and its own id never enters a prompt (outcome-memory.md 2.2). */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ async function shownId(client: Client, conversation: string): Promise<string> {
   return id;
 }
 
-test("a foreign id comes as one of ours, once, and goes back as it was", async () => {
+test("a memory with a foreign id is imported once under an id of ours, and exported with its own id", async () => {
   await using palace = await palaceWithModel();
   using data = createRoampalData();
   data.file("roampal_history", MEMORIES);
@@ -64,7 +64,7 @@ test("a foreign id comes as one of ours, once, and goes back as it was", async (
   expect(await json(palace, "outcome", "import", data.dir)).toMatchObject({ added: 0, gone: [HOSTILE] });
 });
 
-test("a foreign id that an older import has filed is shown as one of ours, and is met by the next import", async () => {
+test("a foreign id that an older import has filed is shown as an id of ours, and the next import recognises it", async () => {
   await using palace = await palaceWithModel();
   using data = createRoampalData();
   data.file("roampal_history", MEMORIES);

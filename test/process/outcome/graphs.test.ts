@@ -1,4 +1,4 @@
-/** The graphs of a Roampal's data folder come with its memories, and go back with them (outcome-memory.md 8.1, 8.6, 8.7). */
+/** The graphs of a Roampal data folder are imported with its memories and exported with them (outcome-memory.md 8.1, 8.6, 8.7). */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const AT = new Date().toISOString().slice(0, -1);
 const DOC = "working_0000000a";
 const SIGNATURE = "deploy_timeout_zeppelin";
 
-/** As 0.3.6.1 writes it, with what none of its versions has. */
+/** A graph file as 0.3.6.1 writes it, with extra entries that no version of Roampal writes. */
 const KNOWLEDGE = {
   routing_patterns: {
     zeppelin: { collections_used: { working: { successes: 2, failures: 0, total: 2 } }, best_collection: "working" },
@@ -83,7 +83,7 @@ async function back(palace: TestPalace): Promise<Answer> {
 
 const NOTHING = { added: 0, updated: 0, unchanged: 0, refused: [], unread: [] };
 
-test("graphs come once, entry by entry, and go back to the letter", async () => {
+test("graphs are imported once, entry by entry, and exported unchanged", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -104,7 +104,7 @@ test("graphs come once, entry by entry, and go back to the letter", async () => 
   expect(await back(palace)).toEqual({ ...FILES, [KNOWLEDGE_FILE]: changed });
 });
 
-test("numbers and names stay as they are written, whatever they are", async () => {
+test("odd numbers and names stay as they are written", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data, {});
@@ -125,7 +125,7 @@ test("numbers and names stay as they are written, whatever they are", async () =
   expect(await bring(palace, dir)).toEqual({ ...NOTHING, entries: 7, unchanged: 7 });
 });
 
-test("a graph that cannot be read is named, and costs neither a memory nor another graph", async () => {
+test("a graph that cannot be read is named, and all memories and other graphs are imported", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -159,7 +159,7 @@ test("a graph that cannot be read is named, and costs neither a memory nor anoth
   expect(told.stdout).toContain("content_graph.json not imported: it has more than 32 MiB");
 });
 
-test("an import that is killed between two parts of a graph is whole when it is done again", async () => {
+test("an import that is killed between two parts of a graph is complete after a second run", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   const count = 2 * CARRIED_ENTRIES_MAX + 7;
@@ -176,7 +176,7 @@ test("an import that is killed between two parts of a graph is whole when it is 
   expect(await back(palace)).toEqual({ [KNOWLEDGE_FILE]: { routing_patterns } });
 });
 
-test("a broker that is killed before it answers costs no entry, and an export that is killed between pages leaves nothing", async () => {
+test("a broker killed before it answers loses no entry, and an export killed between pages leaves no file", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   const relationships = Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`a|b${at}`, at]));
@@ -191,7 +191,7 @@ test("a broker that is killed before it answers costs no entry, and an export th
   expect(await back(palace)).toEqual({ [KNOWLEDGE_FILE]: { relationships } });
 });
 
-test("a backup brings them to another palace", async () => {
+test("a backup carries graphs to another palace", async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   using data = createRoampalData();
@@ -203,7 +203,7 @@ test("a backup brings them to another palace", async () => {
   expect(await back(other)).toEqual(FILES);
 });
 
-test("an agent's token neither brings a graph nor reads one", async () => {
+test("an agent's token may not import or export a graph", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
@@ -217,7 +217,7 @@ test("an agent's token neither brings a graph nor reads one", async () => {
   agent.close();
 });
 
-test("undo takes the entries back, those that were brought up to date to what they were, and they may come again", async () => {
+test("undo removes imported entries and restores updated ones, and a new import brings them again", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -232,7 +232,7 @@ test("undo takes the entries back, those that were brought up to date to what th
   expect(await back(palace)).toEqual(FILES);
 });
 
-test("what names a forgotten memory, or holds a forgotten text, goes, from what undo keeps and from every file, too", async () => {
+test("forget removes entries that name a forgotten memory or hold its text, also from undo's images and from every file", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -261,7 +261,7 @@ test("what names a forgotten memory, or holds a forgotten text, goes, from what 
   expect(Object.keys((await back(palace))[KNOWLEDGE_FILE] as Answer)).not.toContain("failure_patterns");
 });
 
-test("an entry names a memory that was moved here by the id that the export gives it", async () => {
+test("an exported entry names a memory that was moved here by its id in the export", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

@@ -66,7 +66,7 @@ test.each(["socket", "door"] as const)("the loop of a conversation, through the 
   const stats = await told(ask, "/api/stats");
   expect(stats).toMatchObject({ initialized: true, data_path: palace.config.paths.home });
   expect(stats["collections"]).toMatchObject({ working: { count: 2 }, memory_bank: { count: 1 } });
-  // A turn is judged once, and its end tells that it was.
+  // A turn is judged once, and its end reports that.
   await told(ask, "/api/record-outcome", scores);
   expect((await told(ask, "/api/search", { id: shown.id }))["results"]).toMatchObject([{ uses: 1 }]);
   const end = { conversation_id, user_message: "thanks!", assistant_response: "You are welcome." };
@@ -79,7 +79,7 @@ const UNFIT = {
   ...{ "a b": 1, long: "x".repeat(1_001), nested: { a: 1 }, nothing: null },
 };
 
-test("each request that does not fit has its status, a detail, and changes nothing", async () => {
+test("each invalid request gets its own status and a detail, and changes nothing", async () => {
   await using palace = await withDoors(false);
   const ask = palace.socket;
   const before = await told(ask, "/api/stats");
@@ -157,7 +157,7 @@ test("each request that does not fit has its status, a detail, and changes nothi
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });
 
-test("health tells whose server it is, and that a memory is not open", async () => {
+test("health names the server, and says if its memory is not open", async () => {
   await using palace = await withDoors();
   const health = await told(palace.door, "/api/health");
   const client = await palace.client();
@@ -171,7 +171,7 @@ test("health tells whose server it is, and that a memory is not open", async () 
   await vi.waitFor(isEmbedding, 20_000);
 });
 
-test("a memory that cannot be opened is 503, and says so", async () => {
+test("requests for a memory that cannot be opened get 503 with the reason", async () => {
   await using foreign = createTestPalace({ env: { MEMPALACE_ENGINE: `command:${process.execPath} -e 0` } });
   await foreign.startBroker();
   await using broken = createTestPalace();
@@ -196,7 +196,7 @@ test("a memory that cannot be opened is 503, and says so", async () => {
   }
 });
 
-test("facts, takeaways, books and texts are written, changed and taken out", async () => {
+test("facts, takeaways, books and texts can be written, changed and removed", async () => {
   await using palace = await withDoors();
   const ask = palace.door;
   const { doc_id: id } = await told(ask, "/api/memory-bank/add", { content: "The user likes tea" });
@@ -236,7 +236,7 @@ test("facts, takeaways, books and texts are written, changed and taken out", asy
   expect(listed).toMatchObject({ query: "", count: 1 });
 });
 
-test("two conversations keep their own state, and a score goes where it is meant", async () => {
+test("two conversations keep their own state, and a score counts for the conversation that it names", async () => {
   await using palace = await withDoors();
   const ask = palace.door;
   const context = (conversation_id: string) =>
@@ -260,7 +260,7 @@ test("two conversations keep their own state, and a score goes where it is meant
   expect([await scored("a"), await scored("b"), await scored("nobody")]).toEqual(
     [true, false, false].map((one) => ({ scored: one })),
   );
-  // A client that has a name of its own and no conversation scores the one that still owes.
+  // A client with its own name and without a conversation scores the exchange that still needs a score.
   const summary = { outcome: "failed", exchange_summary: "b was asked for" };
   expect(await told(ask, "/api/record-outcome", { conversation_id: "mcp_1", ...summary })).toMatchObject({
     summary_stored: true,
@@ -276,12 +276,12 @@ test("two conversations keep their own state, and a score goes where it is meant
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks say so of every turn.
+  // Roampal's hooks send this with every turn.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });
 
-test("a score that comes twice in a turn files one summary and each fact once; a contradicting one is refused in words", async () => {
+test("a score repeated in a turn files one summary and each fact once; a contradicting score is refused with the reason", async () => {
   await using palace = await withDoors(false);
   const ask = palace.socket;
   const context = (query: string) => told(ask, "/api/hooks/get-context", { query, conversation_id: "a" });
@@ -308,7 +308,7 @@ test("a score that comes twice in a turn files one summary and each fact once; a
   expect(await told(ask, "/api/record-outcome", { conversation_id: "a", memory_scores })).toMatchObject({
     ...{ documents_scored: 0, settled: [id] },
   });
-  // Nobody knows whose summary this is: it is a memory, and one only.
+  // A summary of an unknown conversation becomes one memory, although it is sent twice.
   for (let times = 0; times < 2; times++)
     await told(ask, "/api/record-outcome", { conversation_id: "nobody", outcome: "worked", exchange_summary: "alone" });
   expect(await counts()).toMatchObject({ working: { count: 3 } });
@@ -316,7 +316,7 @@ test("a score that comes twice in a turn files one summary and each fact once; a
   expect((await post(ask, "/api/record-outcome", tooMany)).status).toBe(422);
 });
 
-test("what newer and older clients of Roampal ask besides is answered", async () => {
+test("extra requests of newer and older Roampal clients are answered", async () => {
   await using palace = await withDoors(false);
   const ask = palace.socket;
   const { doc_id: id } = await told(ask, "/api/memory-bank/add", { content: "The oven is cleaned on Fridays." });
@@ -342,7 +342,7 @@ test("the end of a turn waits a moment for scores that are under way", async () 
   expect(await stopping).toMatchObject({ scoring_complete: true });
 });
 
-test("a request that comes again with its key is done once, and undo knows it", async () => {
+test("a request repeated with its key is done once, and undo takes it back", async () => {
   await using palace = await withDoors();
   const again = { ...palace.door, headers: { ...palace.door.headers, "idempotency-key": "k1" } };
   const first = await told(again, "/api/record-response", { key_takeaway: "once" });

@@ -1,4 +1,4 @@
-/** The door at Roampal's port: who comes in, and who has the port already (outcome-memory.md 4.1, 6.6). */
+/** The door at Roampal's port: who is let in, and what happens if another program has the port (outcome-memory.md 4.1, 6.6). */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -8,7 +8,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, get, opened, post, told, withDoors } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("at the port comes in who has a token, calls this machine by its name, and is no other page", async () => {
+test("the port serves requests with a token and this machine's name as Host, but not those of another web page", async () => {
   await using palace = await withDoors(false);
   const { at, headers = {} } = palace.door;
   const path = "/api/health";
@@ -39,7 +39,7 @@ test("at the port comes in who has a token, calls this machine by its name, and 
     ["/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "y" }],
   ] as const)
     expect((await post(reader, write, body)).status, write).toBe(403);
-  // Our own clients are not told of it, and it ends with the broker.
+  // Our own clients do not see this door, and it ends with the broker.
   const client = await palace.client();
   expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
   await client.call("broker.stop", {});
@@ -73,14 +73,14 @@ test.each([
   const { stdout } = await palace.run("palace", ["doctor"]);
   expect(stdout).toContain(`port ${port} is taken: ${name}`);
   expect(palace.log()).toContain(name);
-  // The broker works on, and the other one as well.
+  // The broker goes on serving, and so does the other program.
   expect(await told({ at: palace.config.paths.socketPath }, "/api/stats")).toMatchObject({ initialized: true });
   expect(foreign.listening).toBe(true);
   foreign.close();
   await opened(palace, port);
 });
 
-test("without a token the door stays shut, and opens when there is one", async () => {
+test("the door stays shut until a token exists, and then opens", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}` } });
   await palace.startBroker();
@@ -95,7 +95,7 @@ test("without a token the door stays shut, and opens when there is one", async (
   await told({ at: port, headers: { authorization: `Bearer ${token}` } }, "/api/health");
 });
 
-test("a second palace names the first one's broker, and neither is hurt", async () => {
+test("a second palace on the same port reports the first one's broker, and both go on serving", async () => {
   await using first = await withDoors(false);
   await using second = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${first.port}` } });
   await addToken(second, "program");
@@ -105,7 +105,7 @@ test("a second palace names the first one's broker, and neither is hurt", async 
   expect(await told(first.door, "/api/health")).toMatchObject({ data_path: first.config.paths.home });
 });
 
-test("the setting takes a port, on and off, and nothing else", () => {
+test("the setting accepts a port, `on` and `off`, and refuses other values", () => {
   const portOf = (value?: string): number | "off" | undefined =>
     loadConfig({ HOME: "/nowhere", MEMPALACE_OUTCOME_PORT: value }).outcomePort;
   expect([undefined, "", "off", "on", "27182", "8080"].map(portOf)).toEqual([

@@ -1,4 +1,4 @@
-/** A Roampal's data folder comes here whole, and goes back (outcome-memory.md 2, 4.2). The real package: test/differential/outcome. */
+/** Imports and exports a Roampal data folder (outcome-memory.md 2, 4.2). test/differential/outcome uses the real package. */
 import { createHash } from "node:crypto";
 import {
   cpSync,
@@ -33,7 +33,7 @@ const SCORED = {
 const GRAPHS = { entries: 0, added: 0, updated: 0, unchanged: 0, refused: [], unread: [] };
 const WHOLE = { graphs: GRAPHS, unreadable: 0, repeated: 0, ghosts: 0, kept: [], gone: [], refused: [], overdue: 0 };
 
-/** One of each kind. */
+/** Fills the data folder with a memory of each kind. */
 function fill(data: RoampalData): void {
   data.file("roampal_working", [
     {
@@ -90,7 +90,7 @@ async function why(palace: TestPalace, id: string): Promise<Answer> {
   return JSON.parse((await palace.run("palace", ["outcome", "why", id, "--json"])).stdout) as Answer;
 }
 
-/** Every byte and time below a folder. */
+/** Returns the bytes and times of all files below a folder. */
 function stateOf(dir: string): string {
   const files = readdirSync(dir, { recursive: true, withFileTypes: true }).toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
@@ -104,7 +104,7 @@ function stateOf(dir: string): string {
   return hash.digest("hex");
 }
 
-test("everything in the folder comes once, with what came of it, and the folder stays as it is", async () => {
+test("every memory in the folder is imported once, with its outcomes, and the folder stays unchanged", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -137,7 +137,7 @@ test("everything in the folder comes once, with what came of it, and the folder 
   expect(stateOf(data.dir)).toBe(before);
 });
 
-test("what was scored here stays, what changed over there alone is brought up to date, what went here stays away", async () => {
+test("a second import keeps memories scored here, updates those changed only in the folder, and skips those removed here", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -157,7 +157,7 @@ test("what was scored here stays, what changed over there alone is brought up to
   expect(await why(palace, "patterns_0000000c")).toMatchObject({ score: 0.6, uses: 10, successes: 9 });
 });
 
-test("an import is taken back by its name, and may come again", async () => {
+test("undo takes an import back by its client name, and the import can be repeated", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -169,13 +169,13 @@ test("an import is taken back by its name, and may come again", async () => {
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 7, ghosts: 1 });
 });
 
-/** Three parts of a call. */
+/** Enough memories for three calls of an import. */
 const MANY = Array.from({ length: 250 }, (_, at) => {
   const id = `history_0001${at.toString(16).padStart(4, "0")}`;
   return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };
 });
 
-test("an import that is killed in the middle is whole when it is done again, and leaves no copy behind", async () => {
+test("an import that is killed in the middle is complete after a second run, and leaves no copy behind", async () => {
   using data = createRoampalData();
   using temporary = mkdtempDisposableSync(join(tmpdir(), "copies-"));
   await using palace = createTestPalace({ env: { TMPDIR: temporary.path } });
@@ -192,7 +192,7 @@ test("an import that is killed in the middle is whole when it is done again, and
 });
 
 test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-reply:2"])(
-  "a broker that is killed at %s in the middle costs no memory, and makes none twice",
+  "a broker that is killed at %s during an import loses no memory, and files none twice",
   async (fault) => {
     await using palace = createTestPalace();
     using data = createRoampalData();
@@ -207,7 +207,7 @@ test.each(["commit.before-commit:2", "commit.after-sync:2", "acknowledge.before-
   },
 );
 
-test("whatever a folder holds, it comes as what it is or is named", async () => {
+test("each odd memory of a folder is imported as it is, or named in the report", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   await using shim = await palace.shim();
@@ -250,7 +250,7 @@ test("whatever a folder holds, it comes as what it is or is named", async () => 
       { id: long, why: "its id has not 1 to 200 characters" },
     ],
   });
-  // The one that is overdue may be gone by now.
+  // The overdue memory may have been deleted by now.
   const again = await bring(palace, data.dir);
   expect(again).toMatchObject({ added: 0, updated: 0, repeated: 1 });
   expect(again["unchanged"] === 6 || String(again["gone"]) === "working_0000cccc", JSON.stringify(again)).toBe(true);
@@ -267,7 +267,7 @@ test("whatever a folder holds, it comes as what it is or is named", async () => 
   expect(await why(palace, "../../etc/passwd")).toMatchObject({ score: 0.7, uses: 1 });
 });
 
-test("a database that a Roampal has open in its log is read with the log, and not touched", async () => {
+test("a database that a Roampal has open is read with its write-ahead log, and not changed", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", MANY.slice(0, 2));
@@ -281,7 +281,7 @@ test("a database that a Roampal has open in its log is read with the log, and no
   roampal.close();
 });
 
-test("the folder is the one that is named, else ROAMPAL_DATA_PATH, else where Roampal has it", async () => {
+test("the folder is the argument, else ROAMPAL_DATA_PATH, else Roampal's own default", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -297,7 +297,7 @@ test("the folder is the one that is named, else ROAMPAL_DATA_PATH, else where Ro
   expect(JSON.parse(stdout)).toMatchObject({ dir: data.dir, added: 7 });
 });
 
-/** Every memory of a folder by its id. */
+/** Maps the ids of a folder's memories to the memories. */
 function contentsOf(dir: string): Map<string, CarriedMemory> {
   const folder = new RoampalFolder(dir);
   try {
@@ -313,7 +313,7 @@ const exportTo = async (palace: TestPalace, dir: string): Promise<Answer> => {
   return JSON.parse(stdout) as Answer;
 };
 
-test("what came and was not touched goes back to the letter, and what was made here goes along", async () => {
+test("an export has imported memories unchanged, and also memories made here", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -360,7 +360,7 @@ test("what came and was not touched goes back to the letter, and what was made h
   expect(contentsOf(third)).toEqual(contents);
 });
 
-test("an export never writes into a folder that holds something, and one that is killed leaves none under the name", async () => {
+test("an export refuses a folder that is not empty, and a killed export leaves no folder of that name", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", MANY);

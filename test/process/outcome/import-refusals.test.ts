@@ -1,4 +1,4 @@
-/** What an import or an export will not do, it says, and ends (outcome-memory.md 2, 4.2). */
+/** An import or an export names what it refuses, and ends (outcome-memory.md 2, 4.2). */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ async function found(palace: TestPalace, id: string): Promise<unknown> {
 const ID = "history_0000000a";
 const NEXT = "history_0000000b";
 
-test("what was deleted here stays away whatever was undone before; what an undo took away comes again", async () => {
+test("an import skips memories deleted here, whatever was undone before, and brings back memories that an undo removed", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [
@@ -48,7 +48,7 @@ test("what was deleted here stays away whatever was undone before; what an undo 
   expect(await bring(palace, data.dir)).toMatchObject({ added: 0, gone: [ID, NEXT] });
 });
 
-test("one memory that cannot come is named, and the others come", async () => {
+test("a memory that cannot be imported is named, and the others are imported", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   const client = await palace.client();
@@ -100,7 +100,7 @@ test("one memory that cannot come is named, and the others come", async () => {
   client.close();
 });
 
-test("an import says what it cannot read, and never waits for it", async () => {
+test("an import names files that it cannot read, and never waits for them", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   const database = join(data.dir, "chromadb/chroma.sqlite3");
@@ -134,7 +134,7 @@ test.each(["/proc/x", "/proc/x/y", "FILE/sub", "FILE/sub/sub"])("an export to %s
   expect(stderr).not.toContain("    at ");
 });
 
-test("an undo of an import leaves what was scored since, and names it", async () => {
+test("an undo of an import leaves memories scored since then, and names who changed them", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [

@@ -1,4 +1,4 @@
-/** A model that the user has named judges the exchanges that the agent has not scored. Its endpoint here answers what a test says. */
+/** A model that the user has named judges the exchanges that the agent has not scored. Each test sets the endpoint's answers. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,12 +11,12 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const SESSION = "pi/1";
-/** Of the form of a GitHub token, and none. */
+/** Text in the form of a GitHub token, but not a real one. */
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const KNOWN = "The flaky deployment was fixed by a longer timeout";
 
 type Asked = { url: string; headers: IncomingHttpHeaders; body: { model: string; messages: { content: string }[] } };
-/** To the nth request; a number is a status. */
+/** Answer to the nth request; a number is an HTTP status. */
 type Reply = (asked: Asked, count: number) => string | number | Promise<string>;
 type Endpoint = AsyncDisposable & { url: string; asked: Asked[] };
 
@@ -41,7 +41,7 @@ async function startEndpoint(reply: Reply): Promise<Endpoint> {
   return { url: `http://127.0.0.1:${port}/v1/`, asked, [Symbol.asyncDispose]: close };
 }
 
-/** What the input holds, as the endpoint gets it. */
+/** Parses the input that the endpoint got. */
 const inputOf = ({ body }: Asked): { memories: { id: string; text: string }[]; reply: string; exchange: object } =>
   JSON.parse(body.messages[1]?.content ?? "") as ReturnType<typeof inputOf>;
 
@@ -59,7 +59,7 @@ type Talk = {
   answer: (user: string) => Promise<string>;
 };
 
-/** A talk whose first exchange was shown one memory, and is over. `more`: of the agent's environment. */
+/** Makes a conversation whose first exchange is over and was shown one memory. `more` adds to the agent's environment. */
 async function talk(
   more: Record<string, string>,
 ): Promise<Talk & AsyncDisposable & { exchange: string; shown: string }> {
@@ -96,7 +96,7 @@ const judging = ({ url }: Endpoint, key = ""): Record<string, string> => ({
   ...(key !== "" && { MEMPALACE_JUDGE_KEY: key }),
 });
 
-test("what the agent has not scored is judged by the model, once, and its judgment noted as such", async () => {
+test("the model judges an exchange that the agent has not scored, once, and the outcome is recorded as the judge's", async () => {
   await using endpoint = await startEndpoint(saying("worked", "failed"));
   await using scene = await talk(judging(endpoint, "secret"));
   const { say, answer, exchange, shown } = scene;
@@ -117,7 +117,7 @@ test("what the agent has not scored is judged by the model, once, and its judgme
   });
 });
 
-test("what the agent has scored is sent to nobody", async () => {
+test("an exchange that the agent has scored is not sent to the model", async () => {
   await using endpoint = await startEndpoint(saying("failed"));
   await using scene = await talk(judging(endpoint));
   const { client, say, answer, exchange, shown } = scene;
@@ -125,7 +125,7 @@ test("what the agent has scored is sent to nobody", async () => {
   const score = { outcome: "worked", memory_scores: { [shown]: "partial" }, conversation: SESSION };
   await client.call("outcome.score", score);
   await answer("thanks");
-  // The turn after is judged, so that the one before would have been by now.
+  // The next turn gets judged: by then the turn before would have been sent too.
   await say("and why?");
   await answer("and why?");
   await vi.waitFor(() => expect(endpoint.asked).toHaveLength(1), 30_000);
@@ -152,7 +152,7 @@ test.each([
   ]);
 });
 
-test("what the agent has scored without a conversation, or after its turn, is not judged once more", async () => {
+test("a score without a conversation, or after its turn, counts alone: the model's judgment is dropped", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -160,7 +160,7 @@ test("what the agent has scored without a conversation, or after its turn, is no
   });
   await using scene = await talk(judging(endpoint));
   const { palace, client, say, answer, exchange, shown } = scene;
-  // Another session of the same agent was shown the same, so that its scores are of nobody's.
+  // Another session of the same agent was shown the same memory, so its scores fit no single conversation.
   await client.call("turn.begin", { conversation: "pi/2", prompt: "why is the deployment flaky?" });
   await client.call("turn.end", { conversation: "pi/2", user: "why is the deployment flaky?", assistant: "Wait." });
   await client.call("turn.begin", { conversation: "pi/2", prompt: "thanks" });
@@ -175,7 +175,7 @@ test("what the agent has scored without a conversation, or after its turn, is no
   for (const id of [shown, exchange]) expect(await outcomesOf(scene, id)).toEqual([["partial", "agent", 1]]);
 });
 
-test("a judgment of ids that were not asked about counts for none of them", async () => {
+test("a judgment of an id that was not asked about counts for no memory", async () => {
   let foreign = "";
   await using endpoint = await startEndpoint(() =>
     JSON.stringify({ outcome: "unknown", memory_scores: { [foreign]: "failed" } }),
@@ -190,7 +190,7 @@ test("a judgment of ids that were not asked about counts for none of them", asyn
   for (const one of [exchange, shown, foreign]) expect(await outcomesOf(scene, one)).toEqual([]);
 });
 
-test("an endpoint that refuses is named in the log, and the turn goes on without it", async () => {
+test("an endpoint that fails is named in the log, and the turn goes on without it", async () => {
   await using endpoint = await startEndpoint(() => 500);
   await using scene = await talk(judging(endpoint));
   const { palace, say, answer, exchange } = scene;
@@ -200,11 +200,11 @@ test("an endpoint that refuses is named in the log, and the turn goes on without
   await vi.waitFor(() => expect(log()).toContain(`${endpoint.url}: status 500`), 30_000);
   expect(endpoint.asked).toHaveLength(2);
   expect(await outcomesOf(scene, exchange)).toEqual([]);
-  // It is asked about its own next exchange, not about the last one again.
+  // The agent is then asked about its newest exchange, not about the judged one again.
   expect(await say("and why?")).toContain("thanks");
 });
 
-test("a judgment that comes late leaves the question that is asked by then", async () => {
+test("a late judgment leaves the question about the newer exchange open", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;

@@ -1,4 +1,4 @@
-/** A turn that ends while no broker answers waits with the writes that do, and is kept once, when it was said (outcome-memory.md 6.3, 6.6). */
+/** A turn that ends without a broker is spooled and stored once, with its original time (outcome-memory.md 6.3, 6.6). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { Spool } from "../../../src/wire/client/spool.ts";
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;
 
-/** As Claude Code runs it, in the second that it has. */
+/** Runs the Stop hook as Claude Code does, within one second. */
 async function stop(
   palace: TestPalace,
   user: string,
@@ -30,11 +30,11 @@ async function stop(
     ...{ input, env: { MEMPALACE_OUTCOMES: "on", ...env } },
   });
   expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
-  // Its second, and what a loaded machine takes to start it.
+  // The hook's second, and the time a loaded machine takes to start it.
   expect(performance.now() - startedAtMs).toBeLessThan(20_000);
 }
 
-/** As pi's extension has it done, in a process that nobody waits for. */
+/** Runs `turn-end` as pi's extension does, in a process that pi does not wait for. */
 function endTurn(palace: TestPalace, user: string, assistant: string, env: Env = {}): ReturnType<TestPalace["run"]> {
   return palace.run("palace", ["hook", "turn-end", "--session", "pi/p-1", "--agent", "pi"], {
     input: JSON.stringify({ user, assistant, cwd: "/home/ada/fern" }),
@@ -51,7 +51,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** In the order of their times. Whoever asks has delivered before. */
+/** Stored turns, oldest first. The client that lists them has delivered the spool before. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });
@@ -61,7 +61,7 @@ async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
     .sort((one, other) => one.at - other.at);
 }
 
-test("what is said without a broker is kept and comes with the next that answers: once, in order, with its time", async () => {
+test("turns without a broker are spooled, and the next broker stores them once, in order, with their times", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -97,7 +97,7 @@ test("what is said without a broker is kept and comes with the next that answers
   const next = await clientOf(palace);
   const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thanks" });
   expect(scoring).toContain('• The user asked: "second?"\n• You answered: "so, too"');
-  // Whoever delivered the end of a talk that nobody had begun, its first turn says whose it is.
+  // A turn's end was delivered for a conversation without a beginning: the first turn that begins decides its agent.
   const pi = await clientOf(palace, "pi");
   await pi.call("turn.begin", { conversation: "pi/p-1", prompt: "why?" });
   await pi.call("turn.end", { conversation: "pi/p-1", user: "why?", assistant: "tests", signals: ["tests-failed"] });
@@ -108,14 +108,14 @@ test("what is said without a broker is kept and comes with the next that answers
   for (const one of [next, pi]) one.close();
 });
 
-test("what comes late stays a memory, and leaves the turn that goes on, and what is asked about, as they are", async () => {
+test("a turn delivered late becomes a memory, and changes neither the current turn nor the question about it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
   await stop(palace, "late?", "late");
   await palace.startBroker();
   const conversation = CONVERSATION;
-  // Another machine's, which has nothing to deliver.
+  // This client stands for another machine: it has no spool to deliver.
   const client = await connectClient({ config: palace.config, agent: AGENT, start: "never" });
   await client.call("turn.begin", { conversation, prompt: "new?" });
   await client.call("turn.end", { conversation, user: "new?", assistant: "new" });
@@ -134,12 +134,12 @@ test("what comes late stays a memory, and leaves the turn that goes on, and what
   client.close();
 });
 
-test("a broker that is killed when it has received a turn, or is held, answers nobody, and the turn is there once", async () => {
+test("a turn sent to a broker that is killed before it answers, or is stopped (SIGSTOP), is stored once", async () => {
   await using palace = createTestPalace();
-  // Nobody starts that one but the test.
+  // Only the test starts this broker.
   const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
   const killed = await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
-  // A machine that takes long to start it still reaches the broker.
+  // A long time limit, so that a slow machine still reaches the broker.
   await stop(palace, "killed?", "yes", { env, args: ["--within", "5000"] });
   expect(await exitOf(killed)).toEqual([null, "SIGKILL"]);
   const held = await palace.startBroker();
@@ -154,7 +154,7 @@ test("a broker that is killed when it has received a turn, or is held, answers n
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
-test("where the hook may start a broker, the turn is there once, whether that is in time or not", async () => {
+test("a hook that may start a broker stores the turn once, whether the broker is up in time or not", async () => {
   await using palace = createTestPalace();
   const gone = await palace.startBroker();
   gone.kill("SIGKILL");
@@ -164,7 +164,7 @@ test("where the hook may start a broker, the turn is there once, whether that is
   expect(waiting(palace)).toEqual([]);
 });
 
-test("a turn that is not to be kept does not wait", async () => {
+test("with outcomes off a turn is not spooled", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await palace.run("palace", ["stop"]);
@@ -174,7 +174,7 @@ test("a turn that is not to be kept does not wait", async () => {
   expect(waiting(palace)).toHaveLength(1);
 });
 
-test("where nothing can be written down, a turn is offered as long as there is time", async () => {
+test("if the spool cannot be written, the hook offers the turn to the broker as long as it has time", async () => {
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   const { spoolRoot } = palace.config.paths;
@@ -189,7 +189,7 @@ test("where nothing can be written down, a turn is offered as long as there is t
   expect((await kept(palace)).map(({ text }) => text)).toEqual(["User: where?\n\nAssistant: here"]);
 });
 
-test("a broker that takes longer than the hook waits for it has the turn, and nothing goes on waiting", async () => {
+test("a slow broker stores a turn that was spooled meanwhile, and the spool is empty afterwards", async () => {
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   held.kill("SIGSTOP");
@@ -201,7 +201,7 @@ test("a broker that takes longer than the hook waits for it has the turn, and no
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("what was shown for one question is not asked about with the answer to the next, whose beginning nobody has seen", async () => {
+test("a memory shown for one question is not asked about with the answer to a later question that the broker did not see begin", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -223,7 +223,7 @@ test("what was shown for one question is not asked about with the answer to the 
   expect(scoring).not.toContain("pear tree");
 });
 
-test("what was set aside of a turn is forgotten by its words and with its memory", async () => {
+test("forget removes a refused, set-aside turn by its words and with its memory", async () => {
   await using palace = createTestPalace();
   const spool = new Spool(palace.config.paths.spoolDir);
   const setAside = (user: string): void => {

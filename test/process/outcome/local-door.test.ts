@@ -1,6 +1,6 @@
 /**
- * The port of Roampal's HTTP API for programs that can send no token: Roampal's own hooks, plugins and MCP servers. The owner's programs come
- * in where the owner says so, and a program that kills the process at the port ends no broker.
+ * The port of Roampal's HTTP API for programs that cannot send a token: Roampal's own hooks, plugins and MCP servers. The port serves the
+ * owner's programs if the owner allows it, and a program that kills the process at the port does not end the broker.
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ const LOCAL = { MEMPALACE_OUTCOME_LOCAL: "on" };
 const NOBODY = 65_534;
 const run = promisify(execFile);
 
-test("where the owner says so, the owner's programs need no token; web pages and other users do", async () => {
+test("if the owner allows it, the owner's programs need no token; web pages and other users still do", async () => {
   await using palace = await withDoors(false, LOCAL);
   const at = palace.port;
   expect(await told({ at }, "/api/stats")).toMatchObject({ initialized: true });
@@ -28,7 +28,7 @@ test("where the owner says so, the owner's programs need no token; web pages and
   expect(await statusOf("/api/stats", { origin: "https://evil.example" })).toBe(403);
   expect(await statusOf("/api/stats", { host: "evil.example" })).toBe(421);
   expect(await statusOf("/api/stats", { "sec-fetch-site": "cross-site" })).toBe(401);
-  // Programs of ours have the socket.
+  // Our own programs use the socket.
   expect((await post({ at }, "/mcp", {})).status).toBe(401);
   expect(await statusOf("/metrics", {})).toBe(401);
   if (process.getuid?.() === 0) {
@@ -38,7 +38,7 @@ test("where the owner says so, the owner's programs need no token; web pages and
   }
 });
 
-test("without it Roampal's hooks find nothing, are told why, and are never answered with an error", async () => {
+test("without the owner's permission Roampal's hooks get empty answers with the reason, and never an error", async () => {
   await using palace = await withDoors(false);
   const hook = { query: "How is the oven cleaned?", conversation_id: "c1" };
   for (let times = 0; times < 15; times++) {
@@ -57,9 +57,9 @@ test("without it Roampal's hooks find nothing, are told why, and are never answe
   expect((await post(page, "/api/hooks/get-context", hook)).status).toBe(429);
 });
 
-test("a refusal arrives whole where the body follows the head and the connection ends with the answer", async () => {
+test("a refusal arrives whole if the body follows the head and the connection closes after the answer", async () => {
   await using palace = await withDoors(false);
-  // Python's urllib sends head and body apart, too.
+  // Python's urllib sends head and body apart as well.
   const path = "/api/hooks/get-context";
   const body = Buffer.alloc(1024 * 1024, 0x20);
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
@@ -74,7 +74,7 @@ test("a refusal arrives whole where the body follows the head and the connection
   }
 });
 
-test("a program that kills the process at the port ends no broker, and the port is open again", async () => {
+test("a program that kills the process at the port does not end the broker, which opens the port again", async () => {
   await using palace = await withDoors(false, LOCAL);
   const { instance_id: before, pid: broker } = await told({ at: palace.port }, "/api/health");
   const [holder = 0, ...others] = listenersAt(palace.port);
@@ -86,12 +86,12 @@ test("a program that kills the process at the port ends no broker, and the port 
     async () => expect(await told({ at: palace.port }, "/api/health")).toMatchObject({ instance_id: before }),
     { timeout: 20_000, interval: 50 },
   );
-  // It ends with the broker, however that ends.
+  // The process ends with the broker, however the broker ends.
   process.kill(Number(broker), "SIGKILL");
   await vi.waitFor(() => expect(listenersAt(palace.port)).toEqual([]), { timeout: 20_000, interval: 20 });
 });
 
-test("bytes pass through the process at the port as they are", async () => {
+test("bytes pass unchanged through the process at the port", async () => {
   await using palace = await withDoors(false, LOCAL);
   const content = "ö€𝄞 \u0001".repeat(8_000);
   const { doc_id: id } = await told({ at: palace.port }, "/api/memory-bank/add", { content });

@@ -1,4 +1,4 @@
-/** One memory, not two: what came of a drawer counts in every search, and a fact that is over in the order of memories. */
+/** Drawers and outcomes are one memory: a drawer's outcomes count in every search, and ended facts count in the order of memories. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
@@ -19,11 +19,11 @@ async function ask(agent: StdioMcp, name: string, args: Record<string, unknown>)
 const score = (agent: StdioMcp, id: string, outcome: string): Promise<string> =>
   ask(agent, "score_memories", { outcome, memory_scores: { [id]: outcome } });
 
-/** Of the memories in an answer, in its order, the one word that tells them apart. */
+/** Returns the last word of each memory in an answer, in its order: the tests' memories differ in that word only. */
 const wordsIn = (text: string): string[] =>
   [...text.matchAll(/\[id:[^\]]+\] .*?(\w+)$/gm)].map(([, word]) => word ?? "");
 
-test("a drawer of the palace that was found useful goes before one as good, one that misled goes after, and why is told", async () => {
+test("a drawer found useful ranks before an equal one, a misleading one after it, and the search explains why", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -51,7 +51,7 @@ test("a drawer of the palace that was found useful goes before one as good, one 
   expect((await search())[2]?.score, "fades further with each failure").toBeLessThan(fallen);
 });
 
-test("a fact that nobody has scored stands where it stood, and one that misled goes down", async () => {
+test("a fact without a score keeps its rank, and a fact that misled ranks lower", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -64,7 +64,7 @@ test("a fact that nobody has scored stands where it stood, and one that misled g
   expect((await search())?.score).toBeLessThan(before?.score ?? 0);
 });
 
-test("a memory that states what is over is shown after what still holds, whatever came of it, and a person sees why", async () => {
+test("a memory that states an ended fact ranks after a valid one, and `outcome why` shows the ended fact", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim();

@@ -1,4 +1,4 @@
-/** Memory that learns from outcomes, through the tools that agents have for it (outcome-memory.md 2, 5). */
+/** The agents' tools for memory that learns from outcomes (outcome-memory.md 2, 5). */
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const SEVEN = [
   ...["get_context_insights", "record_response", "score_memories"],
 ];
 
-/** Of each agent in the storm. */
+/** Scores that each of the eight agents gives. */
 const SCORES = 20;
 
 type Result = { content: [{ text: string }]; isError?: true };
@@ -27,7 +27,7 @@ async function ask(agent: StdioMcp, name: string, args: Asked, key?: string): Pr
   return `${result.isError === true ? "! " : ""}${result.content[0].text}`;
 }
 
-/** Ids in an answer, in its order. */
+/** Returns the ids in an answer, in its order. */
 const idsIn = (text: string): string[] => [...text.matchAll(/\[id:([^\]]+)\]/g)].map(([, id]) => id ?? "");
 
 async function keep(agent: StdioMcp, takeaway: string): Promise<string> {
@@ -39,7 +39,7 @@ async function keep(agent: StdioMcp, takeaway: string): Promise<string> {
 const score = (agent: StdioMcp, id: string, outcome: string): Promise<string> =>
   ask(agent, "score_memories", { outcome, memory_scores: { [id]: outcome } });
 
-test("an agent that asks for them is told of seven tools, and nobody else of any", async () => {
+test("the seven outcome tools are listed only to an agent whose settings ask for them", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -51,7 +51,7 @@ test("an agent that asks for them is told of seven tools, and nobody else of any
   expect(toolsOf("light").some(({ name }) => SEVEN.includes(name))).toBe(false);
 });
 
-test("what helped moves up, what misled goes, and the id that was shown still counts", async () => {
+test("a helpful memory moves up, a misleading one is deleted, and the id that was shown stays valid", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim(OUTCOME);
@@ -73,7 +73,7 @@ test("what helped moves up, what misled goes, and the id that was shown still co
   expect(await score(agent, bad, "worked")).toBe("Scored (outcome=worked, 0 memories updated)");
 });
 
-test("unknown changes nothing, and what is no outcome is refused and changes nothing either", async () => {
+test("the outcome `unknown` changes no score, and an invalid outcome is refused and changes no score", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -91,7 +91,7 @@ test("unknown changes nothing, and what is no outcome is refused and changes not
   expect(await ask(agent, "search_memory", { query: "x", limit: 21 })).toBe("! Error: limit must be 1 to 20");
 });
 
-test("a fact is kept, corrected under its id, shown where it is wanted, and gone everywhere once it is taken out", async () => {
+test("a fact is stored, corrected under its id, shown where it is wanted, and after its removal found nowhere", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim(OUTCOME);
@@ -125,7 +125,7 @@ test("a fact is kept, corrected under its id, shown where it is wanted, and gone
   );
 });
 
-test("the palace's own tools see these memories, and a drawer of the palace carries what came of it", async () => {
+test("the palace's own tools find these memories, and any drawer of the palace can be scored", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -139,7 +139,7 @@ test("the palace's own tools see these memories, and a drawer of the palace carr
   expect(await other.call("mempalace_get_drawer", { drawer_id: id })).toMatchObject({ content: "An ordinary drawer" });
 });
 
-test("each score counts once, whatever is repeated and killed, and is taken back as any write", async () => {
+test("each score counts once through repeats and kills, and undo takes it back like any write", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "scorer" });
@@ -159,7 +159,7 @@ test("each score counts once, whatever is repeated and killed, and is taken back
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
 });
 
-test("a person calls them too, and a refusal has its exit code", async () => {
+test("`palace call` runs the outcome tools too, and a refusal has its exit code", async () => {
   await using palace = createTestPalace();
   const call = (...args: string[]) => palace.run("palace", ["call", ...args]);
   expect(await call("record_response", '{"key_takeaway":"Said from a shell"}')).toMatchObject({
@@ -173,7 +173,7 @@ test("a person calls them too, and a refusal has its exit code", async () => {
   await palace.run("palace", ["stop"]);
 });
 
-test("what is of the day is gone after a day, as a write that can be taken back", async () => {
+test("a memory of the day is deleted after a day, by a write that undo can take back", async () => {
   await using palace = createTestPalace();
   const first = await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -194,7 +194,7 @@ test("what is of the day is gone after a day, as a write that can be taken back"
   const undone = await palace.run("palace", ["undo", "--client", "palace ageing", "--since", "1h", "--yes"]);
   expect(undone.code, undone.stderr).toBe(0);
   expect(idsIn(await left())).toHaveLength(2);
-  // What a person brought back stays.
+  // Memories that a person has restored stay.
   await palace.run("palace", ["restart"]);
   await delay(4_000);
   expect(idsIn(await left())).toHaveLength(2);
@@ -233,20 +233,20 @@ test("eight agents score beside each other while the broker is killed, and each 
   }
   await scoring;
   for (const { agent, id } of agents) {
-    // What was kept while there was no broker takes a moment.
+    // Spooled scores arrive a moment later.
     await expect.poll(() => ask(agent, "search_memory", { id })).toContain(`${SCORES} uses`);
     await agent[Symbol.asyncDispose]();
   }
 });
 
-/** The ledger and its log. */
+/** The bytes of the ledger and its write-ahead log. */
 function bytesOf({ config }: TestPalace): string {
   const { ledgerFile } = config.paths;
   const files = [ledgerFile, `${ledgerFile}-wal`].filter((file) => existsSync(file));
   return files.map((file) => readFileSync(file, "latin1")).join("");
 }
 
-test("a memory that is forgotten is nowhere any more, whichever of its ids is named, and no undo brings it back", async () => {
+test("a memory forgotten under any of its ids leaves no trace, and no undo brings it back", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using keeper = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "keeper" });
@@ -272,7 +272,7 @@ test("a memory that is forgotten is nowhere any more, whichever of its ids is na
   expect(bytesOf(palace)).not.toMatch(/SECRET(?:ONE|TWO|THREE)/);
 });
 
-test("an undo leaves one of a memory: it goes back as it was, or stays as somebody else left it", async () => {
+test("an undo never leaves a memory twice: it is as it was before, or as another agent left it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const agentOf = (name: string) => palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: name });
@@ -299,7 +299,7 @@ test("an undo leaves one of a memory: it goes back as it was, or stays as somebo
   expect(await all()).toEqual([moved.replace("working", "history")]);
 });
 
-test("a memory is scored once by a call that names it twice, and what is no memory of ours is left where it is", async () => {
+test("a call that names a memory twice scores it once, and a plain drawer in the wing `roampal` is never moved or deleted", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -315,7 +315,7 @@ test("a memory is scored once by a call that names it twice, and what is no memo
   expect(await other.call("mempalace_get_drawer", { drawer_id: drawer })).toMatchObject({ room: "working" });
 });
 
-test("a filter finds what is there, however many others are more alike", async () => {
+test("a search with a filter finds the matching memory, however many others are more similar", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -324,7 +324,7 @@ test("a filter finds what is there, however many others are more alike", async (
   expect(await ask(agent, "search_memory", wanted)).toContain("Key takeaway: deployment note 25");
 });
 
-test("stored text does not pass for another result, and no name of JavaScript for an outcome", async () => {
+test("stored text cannot imitate another result, and a JavaScript property name is not an outcome", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -337,7 +337,7 @@ test("stored text does not pass for another result, and no name of JavaScript fo
     );
 });
 
-test("a book is ingested, found, listed, removed as a whole, and ingested again", async () => {
+test("a book is ingested, found, listed, removed as a whole, and can be ingested again", async () => {
   await using palace = createTestPalace();
   const file = join(palace.home, "handbook.md");
   writeFileSync(
@@ -353,7 +353,7 @@ test("a book is ingested, found, listed, removed as a whole, and ingested again"
   expect(found).toContain("📖 handbook");
   expect(idsIn(found)[0]).toMatch(/^books_[0-9a-f]{8}_chunk_\d+$/);
   expect((await run("books")).stdout).toMatch(/^handbook\t12 chunks\t.*handbook\.md$/m);
-  // A book is asked for, and never shown unasked.
+  // A book is found by a search, but never shown unasked.
   expect(await ask(agent, "get_context_insights", { query: "bassoon of part 150" })).toContain("Nothing is known");
   const gone = (await run("remove", "handbook")).stdout;
   expect(gone).toContain("handbook: 12 chunks removed");

@@ -1,11 +1,11 @@
-/** A person's own word on a memory replaces what agents said. The command reports a deletion and prints how to undo it. */
+/** A person's score of a memory replaces the agents' scores. The command reports a deletion and prints how to undo it. */
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 type Run = Awaited<ReturnType<TestPalace["run"]>>;
 type Why = { found: boolean; score: number; uses: number; successes: number };
 
-/** A palace, its agent's tools, and `palace outcome`. */
+/** Makes a palace with an agent's tools and `palace outcome`. */
 async function opened(palace: TestPalace) {
   await palace.startBroker();
   const client = await palace.client();
@@ -25,14 +25,14 @@ async function opened(palace: TestPalace) {
   };
 }
 
-/** Types the command that an answer prints, as a shell would. */
+/** Runs the command that an answer prints, as a shell would. */
 async function typed(palace: TestPalace, stdout: string): Promise<Run> {
   const command = /palace history undo .*$/m.exec(stdout)?.[0] ?? expect.fail(stdout);
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inner, word]) => inner ?? word ?? "");
   return palace.run("palace", words.slice(1));
 }
 
-test("a person's word replaces what agents said, agrees without lowering, and adds up with the person's own", async () => {
+test("a person's score replaces the agents' scores, never lowers a score it agrees with, and adds to the person's own scores", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const wronged = await keep("The boiler wants two bar");
@@ -83,7 +83,7 @@ test("the command reports a deletion, and the printed command takes back that wr
   client.close();
 });
 
-test("a list shows the newest first, or the best, of all or of one collection", async () => {
+test("a list shows the newest or the best first, of all collections or of one", async () => {
   await using palace = createTestPalace();
   const { client, run, keep } = await opened(palace);
   const [first, second, third] = [await keep("alpha one"), await keep("beta two"), await keep("gamma three")];

@@ -1,11 +1,11 @@
-/** Roampal's profiles at the HTTP API: each registered profile has a memory of its own, and an unknown profile has none. */
+/** Roampal's profiles at the HTTP API: each registered profile has its own memory, and an unknown profile is refused. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { type Ask, get, type Memory, post, told, withDoors } from "../../helpers/outcome-http.ts";
 
-test("a request names its profile, its folder does, or Roampal's settings do; an unknown profile is refused", async () => {
+test("the profile comes from the request, its folder or Roampal's settings; an unknown profile is refused", async () => {
   await using palace = await withDoors(false);
   const settings = join(palace.home, ".config/roampal");
   const registry = join(settings, "profiles.json");
@@ -39,14 +39,14 @@ test("a request names its profile, its folder does, or Roampal's settings do; an
   expect(await inFolder("elsewhere")).toMatchObject({ status: 200 });
   const named = { "x-roampal-profile": "default", "x-roampal-cwd": encodeURIComponent(work) };
   expect(await ask(named)).toMatchObject({ status: 200 });
-  // A half-written registry does not tell whose request it is.
+  // With a half-written registry the profile of a request is unknown.
   writeFileSync(registry, '{"work": nu');
   expect(await ask({ "x-roampal-profile": "work" })).toMatchObject({ status: 503 });
   expect(await inFolder("work")).toMatchObject({ status: 503, detail: expect.stringContaining(registry) });
   expect(await ask({ "x-roampal-profile": "default" })).toMatchObject({ status: 200 });
   rmSync(registry);
   expect(await ask({ "x-roampal-profile": "work" })).toEqual(unknown);
-  // `roampal profile use work`: meant by who names nothing.
+  // `roampal profile use work`: the profile of requests that name none.
   writeFileSync(join(settings, "active_profile"), "work\n");
   expect(await ask({})).toMatchObject({ status: 404 });
   expect(await ask({ "x-roampal-profile": "default" })).toMatchObject({ status: 200 });
@@ -61,7 +61,7 @@ test("a request names its profile, its folder does, or Roampal's settings do; an
 const QUESTION = "Why does the zeppelin hangar deploy fail with exit code 23?";
 const TITLE = "Handbook of hangars";
 
-test("no profile searches, shows, scores, counts or deletes the memories of another one", async () => {
+test("a profile never searches, shows, scores, counts or deletes the memories of another profile", async () => {
   await using palace = await withDoors();
   const settings = join(palace.home, ".config/roampal");
   mkdirSync(settings, { recursive: true });
@@ -123,7 +123,7 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
       await told(as(name), "/api/record-outcome", { outcome: "worked", ...summary, conversation_id: "c9" }),
     ).toMatchObject({ success: true });
 
-  // Searches find a profile's own memories alone, and what was learned in one routes no question of another.
+  // Searches find only a profile's own memories, and routing learned in one profile does not apply to another.
   for (const name of names) {
     const found = await search(name, { query: QUESTION, limit: 50 });
     expect(found.length).toBeGreaterThan(0);
@@ -162,7 +162,7 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
   expect(await search("work", { id: theirs.fact })).toHaveLength(1);
   expect((await palace.run("mempalace", ["wake-up"])).stdout).not.toMatch(/of (?:work|default)/);
 
-  // A key that was used is none of another profile's request.
+  // An idempotency key used in one profile is free in another.
   const keyed = (name: string): Ask => ({
     ...as(name),
     headers: { ...as(name).headers, "idempotency-key": "key-of-work" },
@@ -172,7 +172,7 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
   expect(await told(keyed("work"), "/api/memory-bank/add", once)).toMatchObject({ doc_id: kept });
   expect((await post(keyed("my-home"), "/api/memory-bank/add", once)).status).toBe(422);
 
-  // Each has its own book of that title.
+  // Each profile has its own book of that title.
   expect(await told(as("work"), "/api/remove-book", { title: TITLE })).toMatchObject({ removed: 1 });
   expect(await told(as("work"), "/api/books")).toMatchObject({ books: [] });
   for (const name of ["default", "My home", "my-home"])
@@ -180,7 +180,7 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
   expect(await counts("work")).toMatchObject({ books: { count: 0 } });
   expect(await counts("My home")).toMatchObject({ books: { count: 1 } });
 
-  // An unregistered profile keeps its memory, and a drawer of it is forgotten as any other.
+  // An unregistered profile keeps its memory, and forget removes its drawers like any other.
   writeFileSync(join(settings, "profiles.json"), "{}");
   expect((await post(as("work"), "/api/search", { query: "client" })).status).toBe(404);
   const { code, stderr } = await palace.run("palace", ["forget", "--match", "Contoso", "--yes"]);
@@ -190,7 +190,7 @@ test("no profile searches, shows, scores, counts or deletes the memories of anot
   expect(await search("work", { id: String(kept) })).toHaveLength(1);
 });
 
-test("a folder of Roampal is imported into a profile, and a profile is exported", async () => {
+test("a Roampal data folder can be imported into a profile, and a profile can be exported", async () => {
   await using palace = createTestPalace();
   const settings = join(palace.home, ".config/roampal");
   mkdirSync(settings, { recursive: true });
@@ -214,7 +214,7 @@ test("a folder of Roampal is imported into a profile, and a profile is exported"
   await told(as("default"), "/api/memory-bank/add", { content: kept });
   const dir = join(palace.home, "exported");
   expect((await outcome("export", dir, "--profile", "work")).document).toMatchObject({ memories: 2 });
-  // The ids are taken: nothing of a profile is changed through another one.
+  // Another profile has these ids already: the import must not change its memories.
   const twice = await outcome("import", dir, "--profile", "home");
   expect(twice.document).toMatchObject({ added: 0, refused: [{}, {}] });
   expect(await facts("home")).toEqual([]);

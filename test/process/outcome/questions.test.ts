@@ -1,4 +1,4 @@
-/** Questions that were answered before: what solved one is known when it is asked again, in other words too, and it is told (outcome-memory.md 8). */
+/** Questions asked before: a memory that solved one is shown as a known solution when it is asked again, also in other words (outcome-memory.md 8). */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
 import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -6,7 +6,7 @@ import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-test("what an agent searched and found useful three times is a known solution, and what misled is none", async () => {
+test("a memory found useful for a question three times is a known solution; a partly useful one is not", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {
@@ -40,7 +40,7 @@ test("what an agent searched and found useful three times is a known solution, a
   client.close();
 });
 
-test("a turn says how well a collection has done in such talks, and the question it began with is what is learned", async () => {
+test("a turn shows how effective a collection was for such questions, and learns from the question that it began with", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "The zeppelin pipeline wants a longer timeout" });
@@ -58,7 +58,7 @@ test("a turn says how well a collection has done in such talks, and the question
   const { context, fields } = await client.call("turn.begin", {
     ...{ conversation: "another", prompt: ASKED, isDetailed: true },
   });
-  // Of history's four outcomes two and a half are good; of the two of working too little is known.
+  // Two and a half of history's four outcomes are good; the two outcomes of working are too few to show.
   expect(context).toMatch(/wants a longer timeout \[id:\w+\] \(now, 62% effective, history\)/);
   const told = fields?.memories.map(({ collection, effectiveness }) => [collection, effectiveness]) ?? [];
   expect(new Set(told.map((one) => JSON.stringify(one)))).toContain('["history",0.625]');
@@ -66,7 +66,7 @@ test("a turn says how well a collection has done in such talks, and the question
   client.close();
 });
 
-test("a question of a megabyte is answered, and learned from, without holding anybody up", async () => {
+test("a question of a megabyte is answered and learned from without delaying other calls", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });

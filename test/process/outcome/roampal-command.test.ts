@@ -6,7 +6,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, opened } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("start opens the door, which later brokers open too until it is turned off", async () => {
+test("start opens the door, and later brokers open it too until it is turned off", async () => {
   await using palace = createTestPalace();
   const port = await freePort();
   const start = ["start", "--port", `${port}`];
@@ -27,7 +27,7 @@ test("start opens the door, which later brokers open too until it is turned off"
     ...{ port, isLocal: false, state: "open" },
   });
   expect(await instance(), "a door that is open is left open").toBe(first);
-  // An agent that starts the next broker does not know of the door.
+  // The agent that starts the next broker has no setting for the door.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await palace.run("palace", ["restart"], { env: { MEMPALACE_OUTCOME_PORT: "off" } })).toMatchObject({
@@ -38,7 +38,7 @@ test("start opens the door, which later brokers open too until it is turned off"
   expect(await doorOf(palace)).toBeUndefined();
 });
 
-test("each verb is one of ours, with Roampal's options; what has no place here says what to type instead", async () => {
+test("each verb runs one of ours with Roampal's options; a verb that we do not have names the command to type instead", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("roampal", args);
@@ -63,7 +63,7 @@ test("each verb is one of ours, with Roampal's options; what has no place here s
   expect(await run("frobnicate")).toMatchObject({ code: 2, stderr: expect.stringContaining("roampal help") });
 });
 
-test("development has a folder and a port of its own, whatever the environment names", async () => {
+test("development mode has its own folder and port, whatever the environment names", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -78,7 +78,7 @@ test("development has a folder and a port of its own, whatever the environment n
   };
   expect(await working([])).toBe(1);
   const start = await palace.run("roampal", ["start", "--dev"], { env });
-  // It has no token yet, and says of which memory that is.
+  // The development memory has no token yet, and the message names that memory.
   expect(start).toMatchObject({ code: 5, stderr: expect.stringContaining("port 27183") });
   expect(await working(["--dev"])).toBe(0);
   expect(await working([], { ROAMPAL_DEV: "Yes" })).toBe(0);

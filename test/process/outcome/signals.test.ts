@@ -1,4 +1,4 @@
-/** Outcomes that nobody has to tell: what an agent's host has recorded of a turn, and the same question asked again. */
+/** Outcomes from signals instead of scores: facts that an agent's host recorded about a turn, and a question asked again. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -26,7 +26,7 @@ const saidOf = ({ outcomes }: MemoryTold): unknown[] =>
 
 type Scene = { palace: TestPalace; agent: StdioMcp; client: Client; shown: string };
 
-/** A turn that was shown one memory, and is not answered yet. */
+/** Makes a turn that was shown one memory and has no answer yet. */
 async function begun(): Promise<Scene & AsyncDisposable> {
   const palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
@@ -70,7 +70,7 @@ test.each([
     }
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
-    // The turn has ended: what is said once more is no second exchange, and its signals are of no turn.
+    // The turn has ended: a repeated answer is not a second exchange, and its signals are dropped.
     expect(await answer(client, [signal])).toBe(exchange);
     for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
     const other = await answer(client, [signal], "something else?");
@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test("the agent is asked all the same, its own score counts beside the signal, and a person's replaces both", async () => {
+test("the agent is still asked for a score, which counts beside the signal, and a person's score replaces both", async () => {
   await using scene = await begun();
   const { client, palace, agent, shown } = scene;
   const exchange = await answer(client, ["tests-passed"]);
@@ -97,7 +97,7 @@ test("the agent is asked all the same, its own score counts beside the signal, a
   expect(await why(client, exchange)).toMatchObject({ score: 0.8, uses: 1, successes: 1 });
 });
 
-test("what is taken back is of the exchange before, and of what was shown for it", async () => {
+test("the signal `reverted` counts for the exchange before it and the memories shown for that one", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   const exchange = await answer(client);
@@ -111,7 +111,7 @@ test("what is taken back is of the exchange before, and of what was shown for it
   expect(saidOf(await why(client, undoing))).toEqual([]);
 });
 
-test("an exchange that was broken off has nothing to take back, and neither has the one before it", async () => {
+test("`reverted` after an interrupted exchange counts for no memory and no earlier exchange", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   const exchange = await answer(client);
@@ -121,7 +121,7 @@ test("an exchange that was broken off has nothing to take back, and neither has 
   for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toEqual([]);
 });
 
-test("the same question asked again says that its answer has failed, once", async () => {
+test("asking the same question again counts once as a failure of its answer", async () => {
   await using scene = await begun();
   const { client, agent, shown } = scene;
   const exchange = await answer(client);
@@ -138,7 +138,7 @@ test("the same question asked again says that its answer has failed, once", asyn
   expect(saidOf(await why(client, exchange))).toHaveLength(1);
 });
 
-test("another question, and a word to go on, are none that is asked again", async () => {
+test("another question, or a short prompt to go on, does not count as asking again", async () => {
   await using scene = await begun();
   const { client } = scene;
   await answer(client);
@@ -168,12 +168,12 @@ test.each([
     message: expect.stringMatching(/^signals must .*tests-passed/) as string,
   });
   expect(saidOf(await why(client, shown))).toEqual([]);
-  // The turn goes on: it can still be ended.
+  // The turn is still open and can be ended.
   await answer(client, ["tests-failed"]);
   expect(saidOf(await why(client, shown))).toHaveLength(1);
 });
 
-test("a turn whose beginning was missed is judged by no signal, and neither is what was shown before", async () => {
+test("signals of a turn whose beginning was missed count neither for it nor for memories shown before", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   await answer(client);
@@ -184,7 +184,7 @@ test("a turn whose beginning was missed is judged by no signal, and neither is w
   expect(saidOf(await why(client, id ?? ""))).toEqual([]);
 });
 
-test("an end by another agent than the one that the conversation belongs to keeps its exchange, and judges nothing", async () => {
+test("a turn ended by another agent than the conversation's own stores its exchange, but its signals do not count", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const exchange = await answer(client);
@@ -193,13 +193,13 @@ test("an end by another agent than the one that the conversation belongs to keep
   const kept = await answer(other, ["tests-failed", "command-failed", "reverted"], "no, take that back");
   other.close();
   for (const id of [shown, exchange, kept]) expect(saidOf(await why(client, id))).toEqual([]);
-  // The conversation stays that of its agent.
+  // The conversation still belongs to its first agent.
   await say(client, QUESTION);
   const own = await answer(client, ["tests-passed"]);
   expect(saidOf(await why(client, own))).toEqual([["worked", "tests-passed", 0.5]]);
 });
 
-test("signals alone delete nothing and promote nothing, however many there are", async () => {
+test("signals alone never delete or promote a memory, however many there are", async () => {
   await using scene = await begun();
   const { client, palace, shown } = scene;
   const turn = async (signals: HostSignal[]): Promise<void> => {
@@ -208,7 +208,7 @@ test("signals alone delete nothing and promote nothing, however many there are",
   };
   for (let times = 0; times < 4; times++) await turn(["tests-failed", "command-failed"]);
   expect(await why(client, shown)).toMatchObject({ score: 0.2, uses: 0 });
-  // What was shown in the turn before is not shown anew.
+  // A memory shown in the turn before is not shown again.
   for (let times = 0; times < 24; times++) await turn(["tests-passed"]);
   const told = await why(client, shown);
   expect(told).toMatchObject({ score: 1, uses: 0, successes: 0, room: "working", moves: [] });
@@ -216,7 +216,7 @@ test("signals alone delete nothing and promote nothing, however many there are",
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
-test("an end that is sent again after a kill counts once", async () => {
+test("a turn's end that is sent again after a kill counts once", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const said = { conversation: CONVERSATION, user: QUESTION, assistant: "So." };
@@ -238,7 +238,7 @@ test("an end that is sent again after a kill counts once", async () => {
 
 const AT_WORK = { MEMPALACE_OUTCOMES: "on", MEMPALACE_AGENT_NAME: AGENT };
 
-test("a hook of Claude Code reads the transcript's commands, and sends what they tell with the end of the turn", async () => {
+test("Claude Code's hook reads the commands in the transcript, and sends their signals with the end of the turn", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const line = (type: string, content: unknown): string => JSON.stringify({ type, message: { role: type, content } });
@@ -260,7 +260,7 @@ test("a hook of Claude Code reads the transcript's commands, and sends what they
   expect(saidOf(await why(client, shown))).toEqual([["failed", "tests-failed", 0.5]]);
 });
 
-test("the extension's and the plugin's hook sends their signals, and keeps the exchange with one of another version", async () => {
+test("the hook of the extension and the plugin sends their signals, and stores the exchange even with an unknown signal", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const input = { user: QUESTION, assistant: "So.", cwd: "/", signals: ["command-failed", "moon-full", 5] };
@@ -271,7 +271,7 @@ test("the extension's and the plugin's hook sends their signals, and keeps the e
   expect(saidOf(await why(client, shown))).toEqual([["failed", "command-failed", 0.25]]);
 });
 
-test("undo takes a signal back with what it did, and forget leaves no row", async () => {
+test("undo takes a signal and its effect back, and forget leaves no row of it", async () => {
   await using scene = await begun();
   const { palace, client, agent, shown } = scene;
   const before = await why(client, shown);

@@ -1,4 +1,4 @@
-/** The loop of memory that learns from outcomes: shown, answered, judged by what the user says next (outcome-memory.md 4.4, 4.5, 4.9). */
+/** The loop of outcome memory: a memory is shown, an answer given, and the next user message judges both (outcome-memory.md 4.4, 4.5, 4.9). */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const TURNS = 6;
 
 type Told = Methods["turn.begin"]["result"];
 
-test("what is shown, answered and taken well moves up, and so does the exchange", async () => {
+test("a shown memory and its exchange gain a use when the agent scores the answer as worked", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -37,7 +37,7 @@ test("what is shown, answered and taken well moves up, and so does the exchange"
   );
   expect(second.scoring).toContain(`score_memories(outcome="…", memory_scores={ "${shown}": "___" })`);
   expect(second.plainScoring).not.toContain("<");
-  // It has seen that, and its own words stand above.
+  // The agent has already seen that memory, and its own words are in the scoring text.
   expect(second.context).toBe("");
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "worked" } });
   expect(await ask(agent, "search_memory", { id: exchange })).toContain("[working] (now, s:0.7, w:0.21, 1 uses, [Y])");
@@ -46,7 +46,7 @@ test("what is shown, answered and taken well moves up, and so does the exchange"
   client.close();
 });
 
-test("only an answer that was completed is judged, once, and by its own conversation", async () => {
+test("only a completed answer is judged, once, and only in its own conversation", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -61,7 +61,7 @@ test("only an answer that was completed is judged, once, and by its own conversa
   expect(await say("a")).toBe(false);
   const first = await answer("a");
   expect(await say("a")).toBe(true);
-  // The user breaks in: nothing was answered.
+  // The user interrupts before the answer.
   expect(await say("a")).toBe(false);
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: {} });
   expect(await usesOf(first)).toBe("0");
@@ -69,20 +69,20 @@ test("only an answer that was completed is judged, once, and by its own conversa
   expect(await say("a")).toBe(true);
   for (let times = 0; times < 2; times++) await ask(agent, "score_memories", { outcome: "worked", memory_scores: {} });
   expect(await usesOf(second)).toBe("1");
-  // Of two that owe a score nobody knows which one is meant.
+  // Two conversations wait for a score, so it is unclear which one is meant.
   const [third, other] = [await answer("a"), await answer("b")];
   expect([await say("a"), await say("b")]).toEqual([true, false]);
   await answer("b");
   expect(await say("b")).toBe(true);
   await ask(agent, "score_memories", { outcome: "failed", memory_scores: {} });
   expect([await usesOf(third), await usesOf(other)]).toEqual(["0", "0"]);
-  // Nothing is kept of a turn in which one of them said nothing.
+  // A turn without the user's or the agent's words is not stored.
   expect(await client.call("turn.end", { conversation: "c", user: " ", assistant: "x" })).toMatchObject({ id: null });
   client.close();
 });
 
 test.each([{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conversation: 5 }])(
-  "an id that is none is refused and changes nothing: %j",
+  "an invalid conversation id is refused and changes nothing: %j",
   async (given) => {
     await using palace = createTestPalace();
     const client = await palace.client();
@@ -95,7 +95,7 @@ test.each([{}, { conversation: "" }, { conversation: "x".repeat(201) }, { conver
   },
 );
 
-test("memories of another project are left out where the project is said, and a hostile one stays data", async () => {
+test("a turn that names its project leaves out memories of others, and a hostile memory stays data", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -176,7 +176,7 @@ test("eight conversations keep their own state while the broker is killed, and e
   broker?.kill();
 });
 
-/** As a hook's host would: the next one tries again with the same key. */
+/** Repeats a call with the same key until it succeeds, as a hook's host would. */
 async function again<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
@@ -187,7 +187,7 @@ async function again<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-test("what was said is forgotten with its memory, and stands in no byte of the ledger", async () => {
+test("forgetting a memory also removes its conversation's words from every byte of the ledger", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const client = await clientOf(palace);
@@ -206,7 +206,7 @@ test("what was said is forgotten with its memory, and stands in no byte of the l
   expect(files.map((file) => readFileSync(file, "latin1")).join("")).not.toMatch(/SECRET/);
 });
 
-test("a person sees why a memory stands where it stands, and sets it right", async () => {
+test("`palace outcome why` explains a memory's score, and a person can correct it", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -237,7 +237,7 @@ test("a person sees why a memory stands where it stands, and sets it right", asy
   expect(await run("forget-it")).toMatchObject({ code: 2 });
 });
 
-test("a score is of the agent's own conversation, counts once a turn, and of memories that are gone is of nobody", async () => {
+test("a score counts for the agent's own conversation, once a turn, and not at all if its memories no longer exist", async () => {
   await using palace = await palaceWithModel();
   await using claude = await agentOf(palace, "claude-code");
   await using pi = await agentOf(palace, "pi");
@@ -269,7 +269,7 @@ test("a score is of the agent's own conversation, counts once a turn, and of mem
   expect(await usesOf(other.exchange)).toBe("0");
   await ask(pi, "score_memories", { outcome: "failed", memory_scores: { working_00000000: "failed" } });
   expect(await usesOf(other.exchange)).toBe("0");
-  // What it was not shown for this exchange, it may score as well: the exchange is still the only one that it owes.
+  // The agent may also score a memory that it was not shown: this exchange is the only one that waits for its score.
   const elsewhere = await ask(pi, "record_response", { key_takeaway: "Buses run all night" });
   expect(elsewhere).toContain("Recorded");
   const found = await ask(pi, "search_memory", { query: "Buses run all night", collections: ["working"], limit: 1 });
@@ -278,7 +278,7 @@ test("a score is of the agent's own conversation, counts once a turn, and of mem
   for (const { client } of talks) client.close();
 });
 
-test("an answer that could not be kept is judged by nobody, and neither is the one before it", async () => {
+test("an answer that was not stored is not judged, and the answer before it is not judged in its place", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "a";
@@ -290,7 +290,7 @@ test("an answer that could not be kept is judged by nobody, and neither is the o
   client.close();
 });
 
-test("what is cut is masked before, and however long the user's words are, what stands beside them is short", async () => {
+test("secrets are masked before texts are cut, and the text for a prompt stays short, however long the user's words are", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -312,7 +312,7 @@ test("what is cut is masked before, and however long the user's words are, what 
   client.close();
 });
 
-test("what the agent no longer sees is shown again, and an answer that comes too late shows nothing", async () => {
+test("a memory is shown again in a fresh context, and an answer after `withinMs` shows no memory", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -326,7 +326,7 @@ test("what the agent no longer sees is shown again, and an answer that comes too
   client.close();
 });
 
-test("an answer that goes on without a word of the user is one exchange, and another one is another", async () => {
+test("an answer that grows without a new prompt stays one exchange, and a different answer makes a new one", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "d";
