@@ -1,6 +1,6 @@
 /**
- * A drawer that was adopted without a usable vector (no model here, a torn index) counted as never sent, so as ours and newer:
- * what others changed in it later was passed over, and written over when the model came.
+ * A drawer that was adopted without a usable vector (no model here, a damaged index) counted as never sent, so as ours and newer.
+ * Later changes by others were skipped, and overwritten when the model came.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ afterEach(() => {
 const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
-/** What the watch would do after both sides agreed at `sinceSeq`; the palace's rows come without vectors. */
+/** Returns what the watch would adopt after both sides agreed at `sinceSeq`; the palace's rows come without vectors. */
 function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);
@@ -77,7 +77,7 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("a change of others to an adopted drawer without a vector is adopted, and nothing is written over when the model comes", () => {
+it("a change by others to an adopted drawer without a vector is adopted, and not overwritten when the model comes", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");
@@ -88,7 +88,7 @@ it("a change of others to an adopted drawer without a vector is adopted, and not
   expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
-  // The model has come, and what is listed has not been sent yet.
+  // The model has come, and the listed drawers have not been sent yet.
   embed();
   expect(listed()).toEqual([
     ["a", "changed by others"],
@@ -97,7 +97,7 @@ it("a change of others to an adopted drawer without a vector is adopted, and not
   write("a", "changed once more");
   write("b", "b, as it was", { room: "moved" });
   expect(adopt(5)).toBe(2);
-  // The palace lacks the vector of b still, that of a's new text is to be made.
+  // The palace still lacks the vector of b, and the vector of a's new text is not made yet.
   expect(listed()).toEqual([["b", "b, as it was"]]);
   expect(reader.findDrawer("b")?.room).toBe("moved");
   embed();
@@ -108,7 +108,7 @@ it("a change of others to an adopted drawer without a vector is adopted, and not
   expect(look(7)).toMatchObject({ rows: [], removed: [] });
 });
 
-it("but what was changed here since stays as it is here", () => {
+it("an adopted drawer that was changed or deleted here since keeps our state", () => {
   for (const id of ["a", "b", "c"]) write(id, `${id}, as it was`);
   expect(adopt(0)).toBe(3);
   change("update_drawer", { drawer_id: "a", content: "changed here" });
@@ -116,7 +116,7 @@ it("but what was changed here since stays as it is here", () => {
   write("a", "changed by others");
   write("b", "changed by others");
   expect(look(3)).toMatchObject({ rows: [], removed: [] });
-  // Sent, and changed by others after that: the usual case.
+  // The usual case: the drawer was sent, and others changed it after that.
   embed();
   writer.outbox.done(reader.outbox.entries(10));
   write("a", "changed after us");
@@ -124,7 +124,7 @@ it("but what was changed here since stays as it is here", () => {
   expect(textOf("a")).toBe("changed after us");
 });
 
-it("drawers that were adopted before there were marks get theirs when both sides read the same", () => {
+it("drawers adopted before marks existed get their marks when both sides have the same text", () => {
   write("a", "as it was");
   expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");

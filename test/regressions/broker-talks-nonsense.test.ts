@@ -1,6 +1,6 @@
 /**
- * A line that is no answer ended the client's whole process with an exception that nobody could catch, and the length of an
- * answer could be negative. Found by the fuzzing of our own client.
+ * A line that is not a valid answer ended the client's whole process with an uncaught exception, and the length of an answer could be
+ * negative. Found by the fuzzing of our own client.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
@@ -12,7 +12,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { dial } from "../../src/wire/transport/endpoint.ts";
 import { get } from "../../src/wire/transport/http-client.ts";
 
-/** Something that listens in the broker's place, as long as `work` takes. */
+/** Listens in the broker's place while `work` runs. */
 async function behind(
   serve: (socket: Socket) => void,
   work: (path: string, home: string) => Promise<void>,
@@ -27,7 +27,7 @@ async function behind(
 }
 
 test.each(["garbage", "null", "[", '{"id":1,"error":null}'])(
-  "after the line %s the call is put to the next connection",
+  "after the line %s the client repeats the call on the next connection",
   async (line) => {
     let connections = 0;
     const serve = (socket: Socket): void => {

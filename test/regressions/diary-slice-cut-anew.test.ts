@@ -1,6 +1,6 @@
 /**
- * A slice of a diary entry that is made longer than a row is cut anew: the entry still holds all of it, and is deleted whole. Its
- * new slices name the slice first and the entry second, and were left out of the entry, and behind by its deletion.
+ * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the
+ * entry second; reading the entry left them out, and deleting it left them behind.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 
-test("an entry whose slice was cut anew is read whole and leaves nothing behind when it is deleted", () => {
+test("an entry with a slice that was cut again is read whole, and its deletion removes all slices", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
   const reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));

@@ -1,6 +1,6 @@
 /**
- * Node's teardown could stand still for ever after a command's last word, and what a slow reader had not read by then was lost: processes
- * end past it now, when everything they said is read.
+ * Node's teardown could hang for ever after a command's last output, and output that a slow reader had not read by then was lost. Now
+ * processes exit without the teardown, after all their output is read.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
 const LEAVE = new URL("../../src/base/leave.ts", import.meta.url).href;
-/** More than a pipe holds. */
+/** More bytes than a pipe buffers. */
 const BYTES = 300_000;
 
 const script = (body: string): string => `import { leave } from ${JSON.stringify(LEAVE)};\n${body}`;
@@ -20,21 +20,21 @@ async function ending(body: string): Promise<{ stdout: string; code: number | nu
   return { stdout, code };
 }
 
-test("a process ends with its code, and does what is to be done at its end", async () => {
+test("a process exits with its code and runs its exit handlers", async () => {
   const { stdout, code } = await ending(
     `process.on("exit", (code) => process.stdout.write("end " + code)); await leave(7);`,
   );
   expect([code, stdout]).toEqual([7, "end 7"]);
 });
 
-test("a reader who comes late gets all of it", async () => {
+test("a reader that starts late gets all of the output", async () => {
   const pipe = `"$0" --input-type=module -e "$1" | (sleep 0.3; wc -c)`;
   const body = script(`process.stdout.write("x".repeat(${BYTES})); await leave(0);`);
   const child = spawn("sh", ["-c", pipe, process.execPath, body], { stdio: ["ignore", "pipe", "inherit"] });
   expect(Number(await text(child.stdout))).toBe(BYTES);
 });
 
-test("a reader who has gone holds nobody up", async () => {
+test("a reader that has closed the pipe does not hold up the exit", async () => {
   const pipe = `"$0" --input-type=module -e "$1" | head -c 10`;
   const body = script(
     `process.stdout.on("error", () => {}); process.stdout.write("x".repeat(${BYTES})); await leave(0);`,
@@ -43,7 +43,7 @@ test("a reader who has gone holds nobody up", async () => {
   expect(await text(child.stdout)).toBe("xxxxxxxxxx");
 });
 
-test("a thread that never lets go holds nobody up", async () => {
+test("a thread that never ends does not hold up the exit", async () => {
   const { code } = await ending(`
     const { Worker } = await import("node:worker_threads");
     const hold = new Worker("const lock = new Int32Array(new SharedArrayBuffer(4)); Atomics.wait(lock, 0, 0);", { eval: true });

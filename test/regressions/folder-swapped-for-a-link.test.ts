@@ -1,6 +1,6 @@
 /**
- * A folder of a project that was swapped for a symbolic link between the survey and the reading led the miner out of the project:
- * whoever may have that folder mined could have had anything filed that the broker's user can read.
+ * A folder of a project that was swapped for a symbolic link between the survey and the reading led the miner out of the project. An
+ * agent that may mine that folder could file any file that the broker's user can read.
  */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readDocument, surveyProject } from "../../src/feeders/doc-miner/source.ts";
 
-it("a document behind a folder that has become a link is not read", () => {
+it("a document in a folder that has become a symbolic link is not read", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "palace-swap-")));
   try {
     const root = join(folder, "project");

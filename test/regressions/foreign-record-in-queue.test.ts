@@ -1,6 +1,6 @@
 /**
- * The files driver set the metadata mark past a record that another process had queued and not applied yet: no Chroma looked at
- * it again, so the row was nowhere but in the queue, and 3.11, which counts rows, never showed it.
+ * The files driver set the metadata mark past a record that another process had queued but not applied yet. No Chroma looked at the
+ * record again, so the row was only in the queue, and 3.11, which counts rows, never showed it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ afterEach(async () => {
   rmSync(palaceDir, { recursive: true });
 });
 
-/** What Chroma has done when its first transaction is over and its second has not begun. */
+/** Queues a record as Chroma does in its first transaction, without the second transaction that applies it. */
 function queue(operation: number, id: string, metadata: string | null): number {
   const topic = `persistent://default/default/${ours().id}`;
   const vector = operation === OPERATION.delete ? null : Buffer.from(new Float32Array(8).fill(0.2).buffer);
@@ -65,7 +65,7 @@ const found = (text: string): string[] =>
     .pluck()
     .all(text);
 
-it("a write applies what a foreign writer has queued before it, in order, as Chroma would have", async () => {
+it("a write first applies the records that a foreign writer has queued, in order, as Chroma would", async () => {
   const foreign = '{"chroma:document":"the stray\'s words","wing":"x","ratio":1.0,"live":true,"count":7,"gone":null}';
   queue(OPERATION.upsert, "stray", foreign);
   queue(OPERATION.update, "a", '{"count":null,"topic":"changed"}');
@@ -92,7 +92,7 @@ it("a write applies what a foreign writer has queued before it, in order, as Chr
   expect(readMark(database, ours().metadataSegment)).toBe(head);
 });
 
-it("and where the foreign record is beyond us, the mark stays below it, and Chroma gets everything from there on", async () => {
+it("if we cannot apply a foreign record, the mark stays below it, and Chroma applies the queue from there", async () => {
   const before = queue(OPERATION.upsert, "listed", '{"chroma:document":"with a list","tags":["one","two"]}');
   await driver.upsert([record("d")]);
   await driver.remove(["a"]);

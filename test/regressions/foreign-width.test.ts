@@ -1,6 +1,6 @@
 /**
- * A palace whose vectors have another width than our model's refused every record by itself, 256 times, and then the pump said
- * that the palace was wrong. It is one notice, and nobody is to blame.
+ * A palace whose vectors have another width than our model's refused each record separately, 256 times, and then the pump reported an
+ * error of the palace. Now the pump reports the width once.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const record = (id: string, width: number): PalaceRecord => ({
   vector: new Float32Array(width).fill(0.1),
 });
 
-it("a palace of another width is said once, and nothing of ours is refused for good", async () => {
+it("a palace of another vector width is reported once, and no drawer of ours is refused for good", async () => {
   const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line), "warn");
@@ -35,7 +35,7 @@ it("a palace of another width is said once, and nothing of ours is refused for g
       lag: 300,
       detail: expect.stringMatching(/vectors of 768 numbers, our model makes 384/) as string,
     });
-    // The quick clock has it tried again and again.
+    // The fast clock makes the pump try again and again.
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(lines.filter((line) => line.includes("outbox."))).toHaveLength(1);
     expect(await driver.count()).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * What was forgotten was wiped out of an index's files although a MemPalace had the palace: what its Chroma added to the index
- * meanwhile could have been wiped as well.
+ * `forget` wiped a text out of an index's files while a MemPalace had the palace. Rows that its Chroma added to the index meanwhile
+ * could have been wiped as well.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { createPalace } from "../../src/mempalace/driver/files/create.ts";
 import { startErasure } from "../../src/mempalace/erase/erasure.ts";
 
-test("a palace that another process works on is left as it is, and erased when that has gone", async () => {
+test("forget leaves a palace that another process works on, and wipes the text when that process has ended", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));
   createPalace(dir);
   const before = readFileSync(join(dir, "chroma.sqlite3"));

@@ -1,6 +1,6 @@
 /**
- * Chroma writes an index with room for more elements than it has, and that room holds what stood in the server's memory: texts
- * among it. `forget` said "It still stands in data_level0.bin" now and then, as chance had it.
+ * Chroma writes an index with room for more elements than it has, and that room contains old memory of the server, including texts.
+ * So `forget` sometimes said "It still stands in data_level0.bin".
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { writeSegment } from "../helpers/hnsw-segment.ts";
 
 const SECRET = "zq7xk9unforgettable4w2v";
 
-test("the room of an index that no element uses yet is wiped, and the elements stay", () => {
+test("forget wipes the unused room of an index, and its elements stay", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-forget-"));
   try {
     const palace = new ChromaPalace(folder);

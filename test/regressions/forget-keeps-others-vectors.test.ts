@@ -1,6 +1,6 @@
 /**
- * Forgetting a text wrote zeros over the vectors of drawers that only stood in the same journal row as one that held it: those
- * of a checkpoint beside it. MemPalace's own search never found them again.
+ * Forgetting a text wrote zeros over the vectors of other drawers in the same journal row, such as those of the same checkpoint.
+ * MemPalace's own search never found them again.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { openSegment } from "../../src/mempalace/format/segment.ts";
 import { ChromaPalace } from "../helpers/chroma-palace.ts";
 import { writeSegment } from "../helpers/hnsw-segment.ts";
 
-test("what is in use keeps its vector in the index, what is gone or was embedded anew does not", () => {
+test("an unchanged drawer keeps its vector in the index; the old vectors of deleted and re-embedded drawers are wiped", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-forget-"));
   try {
     const palace = new ChromaPalace(folder);
@@ -25,7 +25,7 @@ test("what is in use keeps its vector in the index, what is gone or was embedded
     );
     const database = new Database(join(folder, "chroma.sqlite3"));
     database.exec(`INSERT OR REPLACE INTO max_seq_id VALUES ('${palace.vectorSegment}', 3)`);
-    // The row of one is deleted; another has a newer text, whose vector waits in the queue.
+    // The row of one drawer is deleted; another has a newer text, whose vector is still in the queue.
     palace.remove(["gone"]);
     database
       .prepare("INSERT INTO embeddings_queue (operation, topic, id, vector, encoding) VALUES (2, ?, ?, ?, 'FLOAT32')")

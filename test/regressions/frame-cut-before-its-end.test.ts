@@ -1,11 +1,11 @@
 /**
- * A message whose LF came alone, at the start of the next packet, was taken for a blank line: the request got no answer, and
- * an answer never reached its request. Found by the fuzzing of frames.
+ * An LF that arrived alone, at the start of the next packet, was read as a blank line, and the message before it was lost: a request got
+ * no answer, or an answer never reached its request. Found by the fuzzing of frames.
  */
 import { expect, test } from "vitest";
 import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 
-test("a message is whole when its line end comes in a packet of its own", () => {
+test("a message whose line end arrives in its own packet is complete", () => {
   const splitter = new FrameSplitter();
   expect(splitter.push(Buffer.from('{"id":1}'))).toEqual([]);
   expect(splitter.push(Buffer.from("\n"))).toEqual([{ bytes: Buffer.from('{"id":1}') }]);

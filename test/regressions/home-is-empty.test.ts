@@ -1,11 +1,11 @@
-/** With HOME set and empty every command said that XDG_STATE_HOME, which nobody had set, was wrong. */
+/** With an empty HOME every command reported an error in XDG_STATE_HOME, which was not set at all. */
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../helpers/palace.ts";
 
-test("an empty HOME counts as not set: the user's folder is the one that the system knows", () => {
+test("an empty HOME counts as not set: the home folder comes from the system's user database", () => {
   const program = `
     const { loadConfig } = await import("${join(ROOT, "src/config/config.ts")}");
     const { paths, sessions } = loadConfig({ HOME: "" });

@@ -1,6 +1,6 @@
 /**
- * An older version made the ledger in its place. A file of one page without a table is therefore either one that a killed
- * broker began, or a ledger whose log was removed: nothing in the file tells which. A new palace in its place hid the second.
+ * An older version made the ledger directly in its final place. So a file of one page without a table is either the beginning of a
+ * killed broker, or a ledger whose log was removed, and the file does not show which. Beginning a new palace there hid the second case.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const file = join(folder, "ledger.sqlite3");
 afterEach(() => rmSync(file, { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("a file of one page without a table is refused, with what to do, and stays as it is", () => {
+it("a file of one page without a table is refused with the next step, and stays as it is", () => {
   const begun = new Database(file);
   begun.pragma("journal_mode = WAL");
   expect(begun.pragma("page_count", { simple: true })).toBe(1);
@@ -26,7 +26,7 @@ it("a file of one page without a table is refused, with what to do, and stays as
   expect(readFileSync(file)).toEqual(before);
 });
 
-it("a file of somebody else is refused all the same, and stays as it is", () => {
+it("another program's database is also refused, and stays as it is", () => {
   const theirs = new Database(file);
   theirs.exec("CREATE TABLE notes (text)");
   theirs.close();

@@ -1,6 +1,6 @@
 /**
- * `palace repair migrate` took whatever went wrong while it tried a palace out for a reason to make it anew: another process that was
- * writing there, a full disk.
+ * `palace repair migrate` tests a palace, and took any error of that test as a reason to rebuild it, even another process that was
+ * writing there or a full disk.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("what is busy is no palace to be made anew", () => {
+test("migrate refuses a palace that another process is writing", () => {
   expect(probePalace(folder)).toBeUndefined();
   const other = new Database(join(folder, "chroma.sqlite3"));
   other.exec("BEGIN IMMEDIATE");
@@ -25,7 +25,7 @@ test("what is busy is no palace to be made anew", () => {
   other.close();
 });
 
-test("tables of another age are", () => {
+test("migrate rebuilds a palace with tables of another version", () => {
   const other = new Database(join(folder, "chroma.sqlite3"));
   other.exec("ALTER TABLE embeddings_queue RENAME TO queue_of_old");
   other.close();

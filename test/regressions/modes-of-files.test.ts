@@ -1,6 +1,6 @@
 /**
- * An adopted palace lies where the user put it, perhaps where others may look: the ledger was readable for everybody, and a
- * repair made a palace that had been closed to others open to them.
+ * An adopted palace may be in a folder that other users can read. Its ledger was readable for everybody, and a repair opened a palace to
+ * others that had been closed to them.
  */
 import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { draftFolder, swapIn } from "../../src/mempalace/rebuild/swap.ts";
 
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
-test("the ledger and its log are their user's alone, a palace made anew is open to nobody new", () => {
+test("only their user can read the ledger and its log, and a rebuilt palace keeps the modes of the old one", () => {
   const folder = mkdtempSync(join(tmpdir(), "modes-"));
   try {
     chmodSync(folder, 0o755);

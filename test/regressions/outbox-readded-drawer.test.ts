@@ -1,6 +1,6 @@
 /**
- * A drawer that was deleted and added again before the outbox drained was listed with its text and without a vector, which
- * stopped the pump for good where no model was there to give it one.
+ * A drawer that was deleted and added again before the outbox drained was listed with its text but without a vector. Without a model to
+ * make the vector, this stopped the pump for good.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

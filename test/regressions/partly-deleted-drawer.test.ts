@@ -42,7 +42,7 @@ it("a drawer that lost a slice is filed again, and its neighbours in the group a
   expect(outcomes[1]?.outcome).toMatchObject({ value: { success: true, chunks: 3 } });
 });
 
-it("a delete that found nothing stays one when it is sent again after somebody filed the drawer", () => {
+it("a delete that found no drawer has the same answer when it is repeated after the drawer was filed", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const note = { wing: "w", room: "r", content: "came later" };

@@ -1,6 +1,6 @@
 /**
- * A pipe named mempalace.yaml held the one miner of the broker for a quarter of an hour, and a link of that name was read
- * wherever it led: an agent of another machine may have a folder mined, not what lies beside it.
+ * A pipe named mempalace.yaml blocked the broker's only miner for a quarter of an hour. A link of that name was read wherever it led,
+ * although an agent of another machine may only have the folder itself mined.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const refusal = async (): Promise<unknown> =>
     (error: unknown) => (error as Error).message,
   );
 
-test("a link that leads out is refused, one inside is followed", async () => {
+test("a link that leads out of the project is refused, and a link inside it is followed", async () => {
   writeFileSync(join(folder, "private.yaml"), "wing: what stands elsewhere\n");
   symlinkSync(join(folder, "private.yaml"), join(folder, "project/mempalace.yaml"));
   expect(await refusal()).toBe("mempalace.yaml cannot be used: it is a link out of the folder");
@@ -34,7 +34,7 @@ test("a link that leads out is refused, one inside is followed", async () => {
   expect(await refusal()).toBe("own");
 });
 
-test("a folder and a large file are refused, what is not there is not", async () => {
+test("a folder and a large file in place of mempalace.yaml are refused, and a missing file is not", async () => {
   mkdirSync(join(folder, "project/mempalace.yaml"));
   expect(await refusal()).toBe("mempalace.yaml cannot be used: it is no regular file");
   rmSync(join(folder, "project/mempalace.yaml"), { recursive: true });
@@ -44,7 +44,7 @@ test("a folder and a large file are refused, what is not there is not", async ()
   expect(await refusal()).toBe("project");
 });
 
-test("a pipe is refused, nobody waits for its writer", () => {
+test("a pipe in place of mempalace.yaml is refused without waiting for its writer", () => {
   execFileSync("mkfifo", [join(folder, "project/mempalace.yaml")]);
   const module = pathToFileURL(join(ROOT, "src/feeders/doc-miner/project.ts")).toString();
   const program = `

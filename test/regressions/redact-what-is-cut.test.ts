@@ -1,6 +1,6 @@
 /**
- * A preview that cut a token in its middle handed all of it out but its last characters: no pattern knew what was left. And what
- * only looks like the beginning of one stays as it is.
+ * A preview that cut a token in its middle showed all but its last characters, because no pattern matched the rest. Text that only
+ * looks like the beginning of a token stays as it is.
  */
 import { describe, expect, test } from "vitest";
 import { redact } from "../../src/memory/text/redact.ts";
@@ -30,7 +30,7 @@ describe("a secret that a preview cut", () => {
         }
     });
 
-  test("what is none stays", () => {
+  test("text that is not a secret stays", () => {
     for (const text of [
       "see http://localhost:8080",
       "see http://localhost:27182...",

@@ -1,6 +1,6 @@
 /**
- * A disk that fills up takes a part of a file and says so by a number only: half a file was renamed over the whole one, and an
- * agent was told that its write was safe.
+ * On a disk that fills up a write stores only a part and reports that by its return value alone. Half a file was renamed over the whole
+ * one, and an agent was told that its write was safe.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * In a palace of 3.3.6, whose ids are joined bare, part 1 of `notes1` has the id of part 11 of `notes`: filing the second source
- * failed as a whole, with SQLite's words.
+ * In a palace of 3.3.6, whose ids have no separator, part 1 of `notes1` has the same id as part 11 of `notes`. Filing the second source
+ * failed as a whole, with SQLite's error.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
 import type { Drawer } from "../../src/memory/port/drawer.ts";
 
-it("two sources whose parts would have one id are both kept whole, and replaced each by itself", () => {
+it("two sources whose parts would share an id are both kept whole, and each is replaced separately", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const writer = new LedgerWriter(join(folder, "ledger.sqlite3"), applyWrite);
   const reader = new SqliteLedgerReader(join(folder, "ledger.sqlite3"));
@@ -39,7 +39,7 @@ it("two sources whose parts would have one id are both kept whole, and replaced 
       );
       expect(drawersOf("notes1").every(({ text }) => text.includes(word))).toBe(true);
     }
-    // Only the parts that were in the way have another recipe, and say so.
+    // Only the parts with a conflict get another id recipe, and their metadata names it.
     const others = drawersOf("notes1").filter(({ metadata }) => metadata["id_recipe"] === "v3");
     expect(others.map(({ metadata }) => metadata["chunk_index"])).toEqual(
       Array.from({ length: Math.min(10, before.length - 10) }, (_, n) => n),

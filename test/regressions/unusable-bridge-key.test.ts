@@ -1,6 +1,6 @@
 /**
- * ssh2 makes an ed25519 pair now and then that nobody can read: a set-up that had met one failed for ever, with a bug's exit
- * code, because the pair was kept.
+ * ssh2 sometimes makes an ed25519 pair that cannot be read. A set-up that got such a pair failed for ever, with the exit code of a bug,
+ * because the pair was kept.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { keyFile } from "../../src/wire/bridge/settings.ts";
 
 const PAIRS_MAX = 20_000;
 
-test("a pair that cannot be read is replaced, a good one is kept", () => {
+test("a key pair that cannot be read is replaced, and a good one is kept", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-key-"));
   try {
     const paths = { bridgeDir: join(folder, "bridge"), bridgeSocketPath: "" };
@@ -30,7 +30,7 @@ test("a pair that cannot be read is replaced, a good one is kept", () => {
   }
 });
 
-/** The day that this finds none, ssh2 has been mended and key.ts need not look any more. */
+/** Finds an unreadable pair. If this ever fails, ssh2 has fixed the fault and key.ts can drop its check. */
 function findBadPair(): { public: string; private: string } {
   for (let made = 0; made < PAIRS_MAX; made++) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519");

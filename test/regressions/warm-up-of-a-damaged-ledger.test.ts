@@ -1,10 +1,10 @@
-/** A ledger that cannot be read in one place ended its broker a moment after each start: the look whether it is busy was not caught. */
+/** A ledger with an unreadable page ended its broker a moment after each start: the warm-up did not catch the error of its busy check. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../src/base/log.ts";
 
-test("what cannot be asked whether it is busy is not warmed up, and nothing else happens", async () => {
+test("if the busy check fails, the warm-up is skipped without an unhandled rejection", async () => {
   const searches: string[] = [];
   const unhandled: unknown[] = [];
   const listen = (error: unknown): number => unhandled.push(error);

@@ -115,7 +115,7 @@ test("a turn delivered late becomes a memory, and changes neither the current tu
   await stop(palace, "late?", "late");
   await palace.startBroker();
   const conversation = CONVERSATION;
-  // This client stands for another machine: it has no spool to deliver.
+  // This client acts as one of another machine: it has no spool to deliver.
   const client = await connectClient({ config: palace.config, agent: AGENT, start: "never" });
   await client.call("turn.begin", { conversation, prompt: "new?" });
   await client.call("turn.end", { conversation, user: "new?", assistant: "new" });

@@ -1,7 +1,7 @@
 /**
- * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, or waited for ever, or told that
- * there was nothing to adopt where tables were gone. It is a typed error now, and changes nothing. What is a palace for all
- * its oddity is adopted: in WAL mode with a log that nobody has open, or beside another database's collections of that name.
+ * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, waited for ever, or reported an
+ * empty palace although its tables were missing. Now it is a typed error that changes no file. An odd but real palace is adopted: one
+ * in WAL mode with an unused log, or one beside another database's collections of the same name.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,20 +50,24 @@ const REFUSED: readonly (readonly [code: string, name: string, make: (dir: strin
   ],
 ];
 
-it("adopt refuses what is no palace, or none any more, and leaves nothing there", { timeout: TIMEOUT_MS }, async () => {
-  await using palace = createTestPalace();
-  for (const [code, name, make] of REFUSED) {
-    const dir = join(palace.home, name);
-    mkdirSync(dir);
-    await make(dir);
-    const before = readdirSync(dir);
-    const { stdout } = await palace.run("palace", ["adopt", dir, "--json"]);
-    const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
-    expect([name, error.code]).toEqual([name, code]);
-    expect(error.hint, name).not.toBe("");
-    expect(readdirSync(dir), name).toEqual(before);
-  }
-});
+it(
+  "adopt refuses a folder that is not a palace or no longer one, and leaves no file in it",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await using palace = createTestPalace();
+    for (const [code, name, make] of REFUSED) {
+      const dir = join(palace.home, name);
+      mkdirSync(dir);
+      await make(dir);
+      const before = readdirSync(dir);
+      const { stdout } = await palace.run("palace", ["adopt", dir, "--json"]);
+      const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
+      expect([name, error.code]).toEqual([name, code]);
+      expect(error.hint, name).not.toBe("");
+      expect(readdirSync(dir), name).toEqual(before);
+    }
+  },
+);
 
 const TAKEN: readonly (readonly [name: string, sql: string])[] = [
   [
@@ -97,7 +101,7 @@ it.each(TAKEN)("adopt takes a palace with %s", { timeout: TIMEOUT_MS }, async (_
   }
 });
 
-/** As a MemPalace that was killed leaves it: what it wrote last stands in the log alone. */
+/** Puts the palace in the state of a killed MemPalace: its last writes are only in the write-ahead log. */
 function heat(dir: string): void {
   const file = chroma(dir);
   const database = new Database(file);

@@ -1,6 +1,6 @@
 /**
- * A search answered with the path of our staged copy, in the cache folder: an agent that opened or edited it worked on a file that
- * nobody reads. In a pipe `palace search` showed a base name, and of two README.md nobody could tell which was meant.
+ * A search answered with the path of our staged copy in the cache folder, so an agent opened or edited the wrong file. In a pipe
+ * `palace search` showed only a base name, which is ambiguous for two README.md.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ type Hits = { results: { source_path: string; source_file: string; also_in?: { s
 const SHARED =
   "The heron stands in the reeds at dawn, and nobody has told it that the lake was sold to the town last year.";
 
-test("answers name the user's file, which filters and deletions take as well, and people see its path from the project", async () => {
+test("answers name the user's file, filters and deletions accept that path, and `palace search` prints it relative to the project", async () => {
   await using palace = createTestPalace();
   const [first, second] = ["one", "two"].map((name) => join(palace.home, name)) as [string, string];
   for (const [root, text] of [
@@ -43,7 +43,7 @@ test("answers name the user's file, which filters and deletions take as well, an
 
   const deletion = { source_file: boats, dry_run: false };
   expect(await client.callTool("mempalace_delete_by_source", deletion)).toMatchObject({ success: true, deleted: 1 });
-  // What is gone has no other path than the copy's.
+  // A deleted file only has the path of its copy.
   rmSync(first, { recursive: true });
   const left = (await search("heron reeds")).flatMap((hit) => [hit, ...(hit.also_in ?? [])]);
   expect(left.map((hit) => hit.source_path).sort()).toEqual([

@@ -1,7 +1,6 @@
 /**
- * A `broker.json` of the wrong kind was believed: a number in a socket's place was dialled as a port of TCP, as was a door of
- * any unknown kind, a thousand doors were each waited for, and a pipe in the file's place was waited for without end. Found by
- * the fuzzing of broker.json.
+ * A client trusted an invalid `broker.json`: it dialled a number in place of a socket path, and a door of an unknown kind, as a TCP port.
+ * It waited for each of a thousand doors, and for ever for a pipe in place of the file. Found by the fuzzing of broker.json.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -39,7 +38,7 @@ test.each([
   trap.close();
 });
 
-test("a file of a thousand doors, and one of megabytes, are not worked through", () => {
+test("a file with a thousand doors and a file of megabytes are not tried", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   const file = join(folder, "broker.json");
   const text = (doors: number, padding: string): string =>
@@ -51,7 +50,7 @@ test("a file of a thousand doors, and one of megabytes, are not worked through",
   rmSync(folder, { recursive: true });
 });
 
-test("a pipe in the file's place is no file, and not waited for", () => {
+test("a pipe in place of broker.json is ignored without waiting", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   const pipe = join(folder, "broker.json");
   execFileSync("mkfifo", [pipe]);

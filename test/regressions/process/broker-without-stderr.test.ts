@@ -1,8 +1,8 @@
-/** A broker in the foreground whose terminal went away wrote its log into nothing, met the error, logged that, for ever. */
+/** A foreground broker whose terminal was closed failed to write its log, logged that error, failed again, and so on for ever. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a broker goes on serving when nobody reads its log any more", async () => {
+test("a broker goes on serving after the reader of its log has gone", async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
   const broker = await palace.startBroker();
   broker.stderr?.destroy();

@@ -1,6 +1,6 @@
 /**
- * A memory's folder that is copied while its broker runs holds the broker's file as well. The copy believed it: what was filed
- * into the copy came into the original, what was deleted there was deleted in the original, and `palace stop` stopped its broker.
+ * A copy of a memory's folder made while its broker runs contains broker.json as well. Clients of the copy trusted it: they filed into the
+ * original and deleted from it, and `palace stop` stopped its broker.
  */
 import { cpSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 90_000;
 
-test("a copy of a folder that is in use is a memory of its own", { timeout: TIMEOUT_MS }, async () => {
+test("a copy of a folder that is in use is a separate memory", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const { home, brokerFile } = palace.config.paths;
   await palace.startBroker();
@@ -34,7 +34,7 @@ test("a copy of a folder that is in use is a memory of its own", { timeout: TIME
   } finally {
     await palace.run("palace", ["stop"], { env });
   }
-  // The very file at another place, as a mount point shows it.
+  // The same file at another path, as a mount point shows it.
   const mounted = join(palace.home, "mounted");
   mkdirSync(mounted);
   linkSync(brokerFile, join(mounted, "broker.json"));

@@ -1,6 +1,6 @@
 /**
- * Texts that we cut ourselves handed out most of a key: the story of `wake-up`, in its middle, and the checkpoint of a hook, which
- * keeps its cut pieces for good. Found by a stranger's walk.
+ * Texts that we cut showed most of a key: the text of `wake-up`, and the checkpoint of a hook, which stores its cut pieces for good. Found
+ * by a walk through the docs.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

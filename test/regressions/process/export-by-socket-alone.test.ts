@@ -1,5 +1,5 @@
 /**
- * An admin's token of another machine could have any program of the broker's machine run, by naming it as the Chroma to export
+ * An admin's token of another machine could run any program on the broker's machine, by naming it as the Chroma to export
  * with. docs/how-to/going-back.md says that an export comes through the socket.
  */
 import { existsSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an export that comes over TCP is refused, whoever asks, and runs nothing", async () => {
+test("an export over TCP is refused for every role, and runs no program", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
@@ -26,7 +26,7 @@ test("an export that comes over TCP is refused, whoever asks, and runs nothing",
   writeFileSync(program, `#!/bin/sh\n: > ${palace.home}/was-run\n`, { mode: 0o755 });
   const request = { kind: "export", dir: `${palace.home}/out`, chroma: program, partial: true } as const;
   await expect(client.call("job.start", request)).rejects.toMatchObject({ code: "BROKER_DENIED" });
-  // Other administration is an admin's.
+  // An admin may do other administration over TCP.
   expect(await client.call("job.start", { kind: "migrate", dryRun: true })).toMatchObject({ kind: "migrate" });
   client.close();
   await delay(500);

@@ -1,6 +1,6 @@
 /**
- * Ids of facts and entities are made of their words in lower case: `palace forget --match` left them in the journal, and an answer
- * that masked a secret showed it in the fact's id.
+ * Ids of facts and entities contain their words in lower case. `palace forget --match` left these ids in the journal, and an answer that
+ * masked a secret still showed it in the fact's id.
  */
 import { once } from "node:events";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ const TIMEOUT_MS = 60_000;
 const TOKEN = `ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
 
 for (const driver of ["none", "files"] as const)
-  test(`no id of what is forgotten stays, driver ${driver}`, { timeout: TIMEOUT_MS }, async () => {
+  test(`forget leaves no id of a forgotten fact, driver ${driver}`, { timeout: TIMEOUT_MS }, async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: driver } });
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -22,7 +22,7 @@ for (const driver of ["none", "files"] as const)
     await shim.call("mempalace_kg_invalidate", { ...fact, object: TOKEN.toLowerCase() });
     await shim.call("mempalace_kg_add", { subject: "Zed", predicate: "sits_at", object: "Desk" });
     await shim[Symbol.asyncDispose]();
-    // What was taken back is in the journal and among the images alone.
+    // A fact that was undone is only in the journal and in undo's images.
     const client = await palace.client();
     await client.callTool("mempalace_kg_add", { ...fact, subject: "Ann" });
     client.close();
@@ -43,7 +43,7 @@ for (const driver of ["none", "files"] as const)
     expect(stays.stdout).toContain("sits_at");
   });
 
-test("a fact's id is masked with the secret it is made of", { timeout: TIMEOUT_MS }, async () => {
+test("a secret is also masked in the id of its fact", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   await using shim = await palace.shim();

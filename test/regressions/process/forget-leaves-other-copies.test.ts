@@ -1,6 +1,5 @@
 /**
- * Forgetting one drawer removed every staged copy that held the same words, those of other documents' drawers, which stayed in the
- * palace, among them: their sources were gone from the staging area although nobody had asked for it.
+ * Forgetting one drawer removed every staged copy with the same words, even copies of other documents whose drawers stayed in the palace.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHARED = "The heron stands in the reeds at dawn, and nobody has told it that the lake was sold to the town.";
 type Hit = { drawer_id: string; source_path: string; also_in?: { drawer_id: string; source_path: string }[] };
 
-test("forgetting a drawer removes the staged copy of its source, and no other that holds the same words", async () => {
+test("forgetting a drawer removes the staged copy of its source, but no other copy with the same words", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   mkdirSync(project);

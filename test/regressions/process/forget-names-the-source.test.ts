@@ -1,6 +1,6 @@
 /**
- * `palace forget` did not name what the next mining would file again: the original of a staged copy, office documents, whose text
- * is compressed, opencode's database, whose newest pages are in its log. What a repair keeps inside the palace was called live.
+ * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents (their text
+ * is compressed), and opencode's database (its newest pages are in its log). It called a repair's kept copy in the palace live.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 60_000;
 const SECRET = "zq7xk9unforgettable4w2v";
 const TEXT = `The wombat keeps the code ${SECRET} in the second drawer of the desk.`;
 
-/** What it says is left, below the home. */
+/** Returns the paths below the home that `forget` reports as left. */
 async function left(palace: TestPalace, ...selector: string[]): Promise<string[]> {
   const done = await palace.run("palace", ["forget", ...selector, "--yes", "--json"]);
   expect(done, done.stderr).toMatchObject({ code: 0 });
@@ -48,20 +48,24 @@ test("documents are named by their own paths, office documents too", { timeout: 
   ]);
 });
 
-test("opencode's database is named, and what a repair keeps is a backup", { timeout: TIMEOUT_MS }, async () => {
-  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
-  const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
-  database.addSession({ id: "ses_one" });
-  database.addMessage("ses_one", ...user(TEXT));
-  await palace.startBroker();
-  const mined = await palace.run("palace", ["mine", "sessions", "--min-messages", "0"]);
-  expect(mined, mined.stderr).toMatchObject({ code: 0 });
-  const kept = join(palace.config.paths.palaceDir, "before-repair-2026-11-23T080000");
-  mkdirSync(kept, { recursive: true });
-  writeFileSync(join(kept, "chroma.sqlite3"), TEXT);
-  expect(await left(palace, "--match", SECRET)).toEqual([
-    "backup .mempalace/palace/before-repair-2026-11-23T080000/chroma.sqlite3",
-    "source .local/share/opencode/opencode.db",
-  ]);
-  database.close();
-});
+test(
+  "opencode's database is named, and a repair's kept copy is named as a backup",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
+    const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));
+    database.addSession({ id: "ses_one" });
+    database.addMessage("ses_one", ...user(TEXT));
+    await palace.startBroker();
+    const mined = await palace.run("palace", ["mine", "sessions", "--min-messages", "0"]);
+    expect(mined, mined.stderr).toMatchObject({ code: 0 });
+    const kept = join(palace.config.paths.palaceDir, "before-repair-2026-11-23T080000");
+    mkdirSync(kept, { recursive: true });
+    writeFileSync(join(kept, "chroma.sqlite3"), TEXT);
+    expect(await left(palace, "--match", SECRET)).toEqual([
+      "backup .mempalace/palace/before-repair-2026-11-23T080000/chroma.sqlite3",
+      "source .local/share/opencode/opencode.db",
+    ]);
+    database.close();
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * `palace forget --source FILE` found nothing of what the docs feeder had filed of FILE, since that stands under the path of a staged
- * copy, and said "Forgotten: 0 drawer rows". A relative path found nothing either.
+ * `palace forget --source FILE` did not find the drawers that the docs feeder had filed from FILE, because they have the path of a staged
+ * copy. It said "Forgotten: 0 drawer rows". A relative path did not work either.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
 
-test("a document is forgotten by its own path, whichever feeder filed it", { timeout: TIMEOUT_MS }, async () => {
+test("forget --source accepts a document's own path, whichever feeder filed it", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "notes");
   const file = join(folder, "tides.md");

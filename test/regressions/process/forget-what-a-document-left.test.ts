@@ -1,6 +1,6 @@
 /**
- * Forgetting by an id, or by a source, left text behind: the journal has a short document whole, under no drawer's id, and what
- * was deleted of a source earlier stood in the journal and in the queue of the public palace.
+ * Forgetting by an id or by a source left text behind. The journal has a short document whole, without a drawer's id. Drawers of a source
+ * that were deleted earlier were still in the journal and in the queue of the public palace.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("a drawer of a short document is forgotten with the document that the journal has", async () => {
+test("forgetting a drawer of a short document also removes the document from the journal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -41,7 +41,7 @@ test("a drawer of a short document is forgotten with the document that the journ
   expect(filesHolding(palace.home, SECRET)).toEqual([]);
 });
 
-test("a source is forgotten with what was deleted of it and changed in it before", async () => {
+test("forgetting a source also removes its drawers that were deleted or changed before", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`), MEMPALACE_DRIVER: "files" });
   const client = await palace.client();

@@ -1,6 +1,6 @@
 /**
- * `mempalace-mcp --palace ~/.mempalace/palace`, found in configs, makes MemPalace keep its facts in the palace's folder, where we do not
- * look: nobody heard of them.
+ * `mempalace-mcp --palace ~/.mempalace/palace`, found in configs, makes MemPalace keep its facts in the palace's folder. We do not read
+ * that place, and did not report those facts.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,7 @@ function writeGraph(file: string, facts: readonly string[]): void {
   database.close();
 }
 
-test("doctor tells of facts that MemPalace keeps where we do not look, until they are here", async () => {
+test("doctor reports facts that MemPalace keeps in a file we do not read, until they are imported", async () => {
   await using palace = createTestPalace();
   const { graphFile, palaceDir } = palace.config.paths;
   const other = join(palaceDir, "knowledge_graph.sqlite3");
@@ -47,7 +47,7 @@ test("doctor tells of facts that MemPalace keeps where we do not look, until the
     hint: expect.stringContaining("docs/topologies/mempalace-beside.md"),
   });
   expect(readFileSync(other)).toEqual(before);
-  // What the page says, with the very words of it.
+  // Runs the command from the docs page, word for word.
   const sql = /"([^]*)"/.exec(BRINGING ?? "")?.[1] ?? "";
   const database = new Database(graphFile);
   database.exec(sql.replace("$HOME/.mempalace/palace/knowledge_graph.sqlite3", other));

@@ -1,6 +1,6 @@
 /**
- * MemPalace has its graph in ~/.mempalace wherever its palace is, and only `--palace` puts it into the palace's folder. We looked into
- * the folder as well where MEMPALACE_PALACE_PATH had named it: facts were not adopted, and ours were not seen by MemPalace.
+ * MemPalace has its graph in ~/.mempalace wherever its palace is; only `--palace` puts it into the palace's folder. We also used the
+ * folder for MEMPALACE_PALACE_PATH: facts were not adopted, and MemPalace did not see ours.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { mempalaceEnv, MEMPALACE_VERSIONS, mempalaceMissing, openMempalace } fro
 const LIMIT = { timeout: 120_000 };
 const GRAPH = "knowledge_graph.sqlite3";
 
-test("only --palace and MEMPALACE_PATH bring the graph along, and who is started for such a palace is told so", async () => {
+test("only --palace and MEMPALACE_PATH put the graph into the palace's folder, and a started process gets the same path", async () => {
   await using palace = createTestPalace();
   const named = join(palace.home, "named");
   const graphOf = (env: Record<string, string>, argument?: string): string =>
