@@ -1,6 +1,6 @@
 /**
- * Since 3.10 a new install of MemPalace has its palace in ~/.config/mempalace, and its graph in ~/.mempalace all the same. We
- * looked for the graph beside the palace: the facts of such a user were not adopted, and ours were not seen by MemPalace.
+ * Since 3.10 a new install of MemPalace has its palace in ~/.config/mempalace, but its graph still in ~/.mempalace. We looked for the
+ * graph beside the palace: the facts of such a user were not adopted, and MemPalace did not see ours.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/pyt
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 
-test("the graph of a home that MEMPALACE_CONFIG_DIR names is in ~/.mempalace, unless the home is ours alone", async () => {
+test("the graph of a home from MEMPALACE_CONFIG_DIR is in ~/.mempalace, unless only we use that home", async () => {
   await using palace = createTestPalace();
   const elsewhere = join(palace.home, "elsewhere");
   const graphOf = (env: Record<string, string>): string => resolvePaths({ ...palace.env, ...env }).graphFile;
@@ -23,7 +23,7 @@ test("the graph of a home that MEMPALACE_CONFIG_DIR names is in ~/.mempalace, un
 });
 
 describe.skipIf(missing !== undefined)(`a new install of MemPalace ${VERSION}`, () => {
-  it("has its facts here, and ours there", { timeout: 90_000 }, async () => {
+  it("and our memory have each other's facts", { timeout: 90_000 }, async () => {
     await using palace = createTestPalace();
     mempalaceEnv(palace.home);
     {

@@ -1,6 +1,6 @@
 /**
- * A feeder that was killed while it wrote a copy or its notes left the temporary file, with what was said in a session or stands
- * in a document, and nobody ever took it away. Found by test/process/feeders/session-kill.test.ts.
+ * A feeder that was killed while it wrote a copy or its notes left the temporary file, with text of a session or a document, for ever.
+ * Found by test/process/feeders/session-kill.test.ts.
  */
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ function leave(palace: TestPalace, name: string, ageS: number): string {
   return path;
 }
 
-test("what a killed feeder left is gone after the next run, what somebody writes just now stays", async () => {
+test("the next run removes a killed feeder's temporary files, and keeps files that are just being written", async () => {
   await using palace = createTestPalace();
   const file = join(palace.home, "opencode.db");
   const database = createOpencodeDatabase(file);

@@ -1,6 +1,6 @@
 /**
- * Requests to /mcp that are legal HTTP and no usual ones were answered with 500, or read more loosely than the same message on
- * the stream is. Found by the fuzzing of HTTP heads.
+ * Legal but unusual HTTP requests to /mcp were answered with 500, or checked less strictly than the same message on the stream. Found by
+ * the fuzzing of HTTP heads.
  */
 import { request } from "node:http";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const long = `${ping.slice(0, -1)},"params":{"x":"${"x".repeat(5 * 1024 * 1024)}
 
 type Odd = { method?: string; host?: string; body?: string | Buffer };
 
-test("odd requests to /mcp are answered by what is wrong with them, never with 500", async () => {
+test("odd requests to /mcp are answered with the error that fits them, never with 500", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ask = ({ method = "POST", host = "localhost", body = ping }: Odd): Promise<{ status: number; body: string }> =>

@@ -1,6 +1,6 @@
 /**
- * What was filed reached the terminal of `mempalace search` with the characters that turn the reading direction, and that of
- * `palace reveal` as it is: a mined page could set its title, clear it, or answer for the user. A program is given every byte.
+ * `mempalace search` printed filed text to a terminal with the characters that turn the reading direction, and `palace reveal` printed it
+ * unchanged. So a mined page could set the terminal's title, clear it, or type for the user. In a pipe every byte is kept.
  */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -8,7 +8,7 @@ import { hasTerminal, typeIn } from "../../helpers/terminal.ts";
 
 const STEERING = "needle \u001B]0;title\u0007 \u001B[2J \u202E turned\r\nand a second line";
 
-test.skipIf(!hasTerminal)("what was filed does not steer a terminal, and is whole for a program", async () => {
+test.skipIf(!hasTerminal)("control characters in filed text do not reach a terminal, but reach a pipe", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -1,4 +1,4 @@
-/** What a peer sends is cut in the log and in the answer: a name of megabytes must not be written and sent back whole. */
+/** The log and the answer cut a name that a peer sends: a name of megabytes must not be written and sent back whole. */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/spec.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -37,7 +37,7 @@ test.each([
   }
 });
 
-test("the name of a method, too", async () => {
+test("a method's name of ten megabytes is cut too", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -1,13 +1,13 @@
-/** Who answered `n` to "Erase …?" was told nothing, and could not know whether something had been erased. */
+/** After the answer `n` to "Erase …?" the command printed no message, so a user could not know whether a text had been erased. */
 import { execa } from "execa";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
-/** The streams are pipes: this is all that the question looks at. */
+/** Marks the streams, which are pipes, as terminals: the question checks only that. */
 const TERMINAL = "data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true";
 
-test("who says no is told that nothing was changed", { timeout: TIMEOUT_MS }, async () => {
+test("after the answer `n` the command says that it changed nothing", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   await palace.startBroker();
   const shim = await palace.shim();

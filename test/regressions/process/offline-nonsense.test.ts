@@ -1,6 +1,6 @@
 /**
- * While no broker could be reached a line that is no JSON got no answer at all, and an agent waited for it for ever. And what
- * agents had written stayed kept after `palace start`, until the next client came. Found by a walk through the README.
+ * While no broker could be reached, a line that is not JSON got no answer, and an agent waited for ever. And spooled writes stayed in the
+ * spool after `palace start`, until the next client came. Found by a walk through the README.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("with the broker stopped nonsense is answered, and what is kept arrives with palace start", async () => {
+test("with the broker stopped a line that is not JSON is answered, and `palace start` delivers the spooled writes", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });

@@ -1,6 +1,6 @@
 /**
- * A palace file that the driver cannot work with, though SQLite reads it: the watch waited for the driver for ever, status and
- * doctor told that there was nothing to adopt, and a repair was refused although the ledger held every row.
+ * For a palace file that SQLite reads but the driver cannot use, the watch waited for the driver for ever, status and doctor reported no
+ * rows to adopt, and a repair was refused although the ledger had every row.
  */
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -14,7 +14,7 @@ const TOLD_MAX_MS = 60_000;
 const TIMEOUT_MS = 240_000;
 
 it(
-  "is told with what to do, and a repair makes it anew from a ledger that had all of it",
+  "doctor names a palace file that the driver cannot use and the next step, and a repair rebuilds it from the ledger",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace();
@@ -26,7 +26,7 @@ it(
         await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: `drawer number ${index}` });
     }
     await inStep(palace);
-    // Our own palace, too, is compared once.
+    // The broker also compares our own palace once.
     await expect.poll(async () => (await status(palace)).adoption.state, { timeout: TOLD_MAX_MS }).toBe("verified");
     const rows = ledgerRows(palace);
     await palace.run("palace", ["stop"]);

@@ -1,6 +1,6 @@
 /**
- * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside of the first one's public palace:
- * what was filed there nobody else found.
+ * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first one's public palace. Other
+ * clients did not find the drawers that were filed there.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the folder of the public palace means the memory that keeps it, named whichever way", async () => {
+test("the public palace's folder means the memory that owns it, whichever way it is named", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
@@ -26,7 +26,7 @@ test("the folder of the public palace means the memory that keeps it, named whic
   expect(resolvePaths({ ...palace.env, MEMPALACE_PALACE: `${palaceDir}/` })).toMatchObject({ home, palaceDir });
 });
 
-test("a memory that lies in such a folder already stays there", async () => {
+test("a memory that already is in such a folder stays there", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   mkdirSync(palaceDir, { recursive: true });

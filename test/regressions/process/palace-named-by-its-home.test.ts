@@ -1,11 +1,11 @@
-/** `--palace ~/.mempalace` opened the home's own memory with another public palace, in the home itself: the one in use fell behind. */
+/** `--palace ~/.mempalace` opened the home's memory with a new public palace in the home itself, and the one in use fell behind. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the home of everything, named as a palace, keeps its public palace", async () => {
+test("the home given as --palace keeps its public palace", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
@@ -14,7 +14,7 @@ test("the home of everything, named as a palace, keeps its public palace", async
   expect(resolvePaths(palace.env, home)).toMatchObject({ home, palaceDir });
 });
 
-test("a public palace that lies in the home itself is still the one that is named", async () => {
+test("a public palace directly in the home is still the one that is opened", async () => {
   await using palace = createTestPalace();
   const { home } = palace.config.paths;
   mkdirSync(home, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * The first calls on a palace of before were answered as if it were empty ("No palace found. Run: mempalace init"), or with the
- * rows that had been read so far, without a word: an agent filed what was there already, a miner mined it all again.
+ * During the adoption of an existing palace the first calls were answered as if it were empty ("No palace found. Run: mempalace init"),
+ * or with only the rows adopted so far and no notice. So an agent filed known texts again, and a miner mined everything again.
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
@@ -26,7 +26,7 @@ async function makePalace(palaceDir: string): Promise<void> {
   await driver.close();
 }
 
-it("the first call on a palace of before finds all of it", { timeout: 120_000 }, async () => {
+it("the first call on an existing palace finds all of its drawers", { timeout: 120_000 }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   await makePalace(palace.config.paths.palaceDir);
   const first = await palace.run("palace", ["call", "status"]);
@@ -35,7 +35,7 @@ it("the first call on a palace of before finds all of it", { timeout: 120_000 },
   expect(JSON.parse(shown.stdout)).toMatchObject({ results: [{ text: `number ${ROWS - 1}` }] });
 });
 
-it("what takes longer is told, above all where nothing is here yet", () => {
+it("an answer during a long adoption says how far it is, also if no row is adopted yet", () => {
   const adopting = (): string => "5 of 9 rows so far";
   expect(withAdoption({ adopting }, { error: "No palace found", hint: "Run: mempalace init" })).toEqual({
     error: "No palace yet: 5 of 9 rows so far",

@@ -1,6 +1,6 @@
 /**
- * Beside a memory that lies in the folder of the home's own public palace the home's was not to be opened any more: its broker was
- * started with that folder's name. And a command that hands on to another forgot that it was named at all.
+ * With a second memory in the folder of the home's public palace, the home's memory could not be opened any more: its broker was started
+ * with that folder's name. And a command that starts another one dropped the --palace option.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ test("a memory within the public palace's folder leaves the one around it alone"
   expect(existsSync(palace.config.paths.ledgerFile)).toBe(true);
 });
 
-test("what is handed on to another command goes to the palace that was named", async () => {
+test("a command that starts another command passes the named palace on", async () => {
   await using palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");

@@ -1,6 +1,6 @@
 /**
- * The connection of a refused upgrade was never read from again, so its end went unnoticed: each one cost a descriptor for the
- * broker's life, and a stranger without a token could use up all a door has. Found by the fuzzing of upgrades.
+ * The broker never read again from the connection of a refused upgrade, so it did not notice its end. Each one used a descriptor for the
+ * broker's life, and a client without a token could use up all of a door's. Found by the fuzzing of upgrades.
  */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";

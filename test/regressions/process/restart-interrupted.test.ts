@@ -1,4 +1,4 @@
-/** `palace restart` that was interrupted while the broker ended left the mark of a stop by hand: no agent started one any more. */
+/** A `palace restart` that was interrupted while the broker ended left the mark of a stop by hand, so agents started no broker any more. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
@@ -6,12 +6,12 @@ import { isStopped } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test.each(["SIGINT", "SIGHUP"] as const)(
-  "a restart that gets %s is no stop by hand",
+  "a restart that gets %s leaves no mark of a stop by hand",
   { timeout: 60_000 },
   async (signal) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
-    // So that it cannot end before the signal comes.
+    // Keeps the broker from ending before the signal comes.
     broker.kill("SIGSTOP");
     const restart = spawn(process.execPath, [palace.executable("palace"), "restart"], {
       env: palace.env,

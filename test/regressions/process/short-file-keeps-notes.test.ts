@@ -1,6 +1,6 @@
 /**
- * A file that was too short to be filed took along what agents had filed under its name. Found by the differential test: the
- * real MemPalace leaves it alone.
+ * Mining a file that was too short also deleted the notes that agents had filed under its name. Found by the differential test: the real
+ * MemPalace keeps them.
  */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

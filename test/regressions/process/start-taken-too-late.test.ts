@@ -1,6 +1,6 @@
 /**
- * A client that looked for a broker just before one was up, and took the start mark just after that one had given it back, started
- * a second broker. It left again at the lock, but of twenty clients at once two processes stood for a moment.
+ * A client that looked for a broker just before one was up, and took the start mark just after it was released, started a second broker.
+ * The second one ended at the lock, but with twenty clients at once there were two processes for a moment.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { ensureBroker } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("who was told late that there is no broker looks again before it starts one", async () => {
+test("a client that learns late of a missing broker looks again before it starts one", async () => {
   await using palace = createTestPalace();
   const { home, brokerFile } = palace.config.paths;
   mkdirSync(home, { recursive: true });

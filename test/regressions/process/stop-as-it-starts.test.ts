@@ -1,6 +1,6 @@
 /**
- * A broker that was told to end in the moment after broker.json named it died of the signal, with an exit code of none, because it
- * listened for signals a little later. Found by the grid's "a broker of the host comes", which ends that one at once.
+ * A broker that got a signal just after broker.json named it was killed by the signal, without an exit code, because it listened for
+ * signals a little later. Found by the grid's "a broker of the host comes", which ends that broker at once.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ const ROUNDS = 5;
 const START_MAX_MS = 30_000;
 
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "a broker that gets %s as soon as it is named ends in order",
+  "a broker that gets %s as soon as broker.json names it ends cleanly",
   async (signal) => {
     for (let round = 0; round < ROUNDS; round++) {
       await using palace = createTestPalace();

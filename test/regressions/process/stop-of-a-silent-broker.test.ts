@@ -1,13 +1,13 @@
-/** `palace stop` took a broker that was too busy to answer within two seconds for none, and said that none had been running. */
+/** `palace stop` said that no broker had been running if the broker was too busy to answer within two seconds. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Longer than a client waits that only looks for a broker. */
+/** Longer than a client waits when it only looks for a broker. */
 const BUSY_MS = 4_000;
 
 test(
-  "a broker that answers late is stopped, and one that is silent is not called gone",
+  "a broker that answers late is stopped, and a silent broker is not reported as ended",
   { timeout: 90_000 },
   async () => {
     await using palace = createTestPalace();

@@ -1,6 +1,6 @@
 /**
- * `palace stop` leaves its mark and then asks the broker to end. A broker that looked at the mark in between ended by itself, and
- * stop said that none had been running. Found under load by test/process/cli/cli.test.ts.
+ * `palace stop` leaves its mark and then asks the broker to end. A broker that saw the mark in between ended by itself, and stop said that
+ * no broker had been running. Found under load by test/process/cli/cli.test.ts.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ import { expect, it } from "vitest";
 import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Looked for without a pause: the mark and the question are a few milliseconds apart. */
+/** Polls without a pause, because the mark and the request are a few milliseconds apart. */
 const LOOK_MAX_MS = 10_000;
 
-it("a broker that ends at the mark was stopped by whoever left it", async () => {
+it("`stop` reports a broker as stopped that ended because of its mark", async () => {
   await using palace = createTestPalace();
   const { config } = palace;
   expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });

@@ -1,6 +1,6 @@
 /**
- * `palace stop` sets its mark and then asks the broker to end; one started on demand may have seen the mark and left in between.
- * That was an error ("no broker is running") and left the mark. Found by the grid's restarts.
+ * `palace stop` sets its mark and then asks the broker to end. A broker started on demand may see the mark and end in between. That was
+ * an error ("no broker is running") and left the mark. Found by the grid's restarts.
  */
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { stopBroker } from "../../../src/wire/client/stop.ts";
 import { PROTOCOL } from "../../../src/protocol/version.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a broker that leaves by itself while it is stopped is stopped", async () => {
+test("`stop` succeeds if the broker ends by itself meanwhile", async () => {
   await using palace = createTestPalace();
   const { home, brokerFile, socketPath } = palace.config.paths;
   for (const folder of [home, dirname(socketPath)]) mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** `sync` looked up what drawers name, and read what projects ignore, in one go: everybody else waited, for minutes. */
+/** `sync` looked up all files of drawers, and read all ignore rules, in one step: other calls waited for minutes. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const REPEATS = 10;
 
 test(
-  "names that no file can have and rules of megabytes hold up nobody, and end no sync",
+  "impossible file names and ignore rules of megabytes neither delay other calls nor end a sync",
   { timeout: 300_000 },
   async () => {
     await using palace = createTestPalace();

@@ -11,7 +11,7 @@ import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 const DOORS = ["TCP", "a bridge's gate"];
 
 test.each(DOORS)(
-  "over %s a file that is there and one that is not are told alike, but for those in a folder that was opened",
+  "over %s sync reports existing and missing files alike, except in a folder that the owner opened",
   async (door) => {
     const port = await freePort();
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
@@ -21,7 +21,7 @@ test.each(DOORS)(
       writeFileSync(place(folder, "here.md"), "");
     }
     writeFileSync(place("opened", ".gitignore"), "");
-    // Rules that nobody outside may learn of: they would tell that a file exists.
+    // Ignore rules that other machines must not learn of: they would show that a file exists.
     for (const folder of ["closed", "."]) writeFileSync(place(folder, ".gitignore"), "*.md\n");
     symlinkSync(place("closed"), place("opened", "way-out"));
     await palace.startBroker({ MEMPALACE_MINE_ROOTS: `${place("opened")}:${place("bare")}` });
@@ -30,7 +30,7 @@ test.each(DOORS)(
       const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
         ["here.md", "gone.md"].map((name) => place(...folders, name)),
       );
-      // Behind a link ".." is another folder than by its spelling: this one's, whose files are told to nobody.
+      // Behind a link ".." is another folder than its spelling says: a folder whose files must not be revealed.
       for (const name of ["here.md", "there.md"]) writeFileSync(place(name), "");
       for (const name of ["here.md", "there.md", "gone.md"]) sources.push(`${place("opened", "way-out")}/../${name}`);
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())

@@ -1,6 +1,6 @@
 /**
- * A client on the broker's own machine, without a token, that lost its broker dialled the TCP door of the next one a moment
- * before its socket answered, and was told that its token is wrong instead of waiting.
+ * A client without a token on the broker's own machine lost its broker and dialled the TCP door of the next one just before that one's
+ * socket answered. It reported a wrong token instead of waiting.
  */
 import { once } from "node:events";
 import { writeFileSync, mkdirSync } from "node:fs";

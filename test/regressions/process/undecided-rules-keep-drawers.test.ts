@@ -1,10 +1,10 @@
-/** Rules that were too complex to be decided took the drawers of documents that were filed before them. */
+/** Ignore rules that were too complex to decide deleted the drawers of documents that had been filed before. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a document that was filed keeps its drawers when rules come that cannot be decided, and is named", async () => {
+test("a filed document keeps its drawers under rules that are too complex to decide, and is named", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   const folder = "a".repeat(200);

@@ -1,9 +1,9 @@
-/** Of a drawer that two agents changed in turns, an undo of one said that this very one had changed it since. */
+/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the one who had changed it since. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an undo names who wrote between two writes of the agent", async () => {
+test("an undo names the agent who wrote between two writes of the undone agent", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const { config } = palace;

@@ -1,6 +1,6 @@
 /**
- * A client may say when it kept a write. That is believed as far back as a spool keeps one, and the log tells it beside the
- * time of arrival; an older claim, one of the future, and what is no time are not believed.
+ * A client may say when it spooled a write. The broker accepts a time as far back as a spool keeps writes, and the log shows it beside the
+ * arrival time. It ignores an older time, a future time and an invalid one.
  */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
@@ -13,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 type Drawers = { drawers: { content_preview: string; metadata: { filed_at: string } }[] };
 type Line = { atMs: number; event: string; method?: string; claimedAtMs?: number };
 
-test("a write is dated as its client claims within a spool's time alone, and the log tells claim and arrival", async () => {
+test("a write gets its client's date only within a spool's time limit, and the log shows both the claimed time and the arrival", async () => {
   await using palace = createTestPalace();
   await using agent = await palace.shim();
   const beganAtMs = Date.now();
@@ -29,7 +29,7 @@ test("a write is dated as its client claims within a spool's time alone, and the
   }
   const { drawers } = (await agent.call("mempalace_list_drawers", { wing: "w" })) as Drawers;
   expect(drawers).toHaveLength(Object.keys(claims).length);
-  // Dates of drawers tell no time zone.
+  // Dates of drawers have no time zone.
   const old = drawers.filter(({ metadata }) => Math.abs(Date.parse(metadata.filed_at) - beganAtMs) > 2 * DAY_MS);
   expect(old.map(({ content_preview }) => content_preview)).toEqual(["believed"]);
 
