@@ -9,7 +9,7 @@ import { describeCommands, type Described, type DescribedCommand } from "../src/
 import { manPage } from "../src/cli/commands/man.ts";
 import { GROUPS, OLD_NAMES } from "../src/cli/commands/table.ts";
 import { VARIABLES } from "../src/config/env.ts";
-import { kindText, type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
+import { type Setting, SETTING_KEYS, SETTINGS } from "../src/config/settings-table.ts";
 import { ERROR_CODES, type ErrorCode, EXIT_CODES, PalaceError } from "../src/base/errors.ts";
 import { type Tool, TOOLS } from "../src/protocol/tools/table.ts";
 import { PROMPTS } from "../src/protocol/prompts.ts";
@@ -103,8 +103,8 @@ function fence(text: string): string {
 function settingsPage(): string {
   const settings = Object.entries(SETTING_GROUPS).map(([group, title]) => {
     const rows = SETTING_KEYS.filter((key) => SETTINGS[key].group === group).map((key) => {
-      const { kind, default: usual, meaning, takesEffect } = SETTINGS[key];
-      return [`\`${key}\``, meaning, kindText(kind), usual, TAKES_EFFECT[takesEffect]];
+      const { kind, defaultText, meaning, takesEffect } = SETTINGS[key];
+      return [`\`${key}\``, meaning, kind.takes, defaultText, TAKES_EFFECT[takesEffect]];
     });
     return `### ${title}\n\n${table(["Key", "Meaning", "Value", "Default", "Takes effect"], rows)}`;
   });

@@ -1,32 +1,64 @@
-/** Locates the settings of coding agents, by the agents' own rules. Pure. Used by config.ts. */
+/** Locates settings and sessions of coding agents, by the agents' own rules. Pure. Used by config.ts. Source: harnesses.md 1.5, 2.2, 3.4. */
 import { userInfo } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
-import { piFolder } from "./pi-folder.ts";
 
-export type AgentPlaces = Readonly<{
-  /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
-  claudeDir: string;
-  claudeFile: string;
-  /** Folder of an administrator's settings for Claude Code. */
-  claudeManagedDir: string;
-  opencodeDir: string;
-  piDir: string;
-  /** The folders of PATH. */
-  programFolders: readonly string[];
-}>;
+export type AgentPlaces = ReturnType<typeof agentPlaces>;
 
-const MANAGED_MAC = "/Library/Application Support/ClaudeCode";
+const MANAGED_MAC: string = "/Library/Application Support/ClaudeCode";
 
-export function agentPlaces(env: Env): AgentPlaces {
-  const user = readVariable(env, "HOME") ?? userInfo().homedir;
+export function agentPlaces(env: Env) {
+  const user = userHome(env);
   const moved = readVariable(env, "CLAUDE_CONFIG_DIR");
   return Object.freeze({
-    claudeDir: moved ?? join(user, ".claude"),
+    /** Claude Code's folder, and the file beside it (or in it, where the folder was moved) that holds its MCP servers. */
+    claudeDir: claudeFolder(env, user),
     claudeFile: join(moved ?? user, ".claude.json"),
+    /** Folder of an administrator's settings for Claude Code. */
     claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
     piDir: piFolder(env, user),
+    /** The folders of PATH. */
     programFolders: (readVariable(env, "PATH") ?? "").split(delimiter).filter(Boolean),
   });
+}
+
+export function sessionPlaces(env: Env) {
+  const user = userHome(env);
+  const data = join(readVariable(env, "XDG_DATA_HOME") ?? join(user, ".local/share"), "opencode");
+  const database = readVariable(env, "OPENCODE_DB") ?? "opencode.db";
+  return Object.freeze({
+    opencodeDatabase: isAbsolute(database) ? database : join(data, database),
+    claudeCodeDir: join(claudeFolder(env, user), "projects"),
+    piDir: join(piFolder(env, user), "sessions"),
+  });
+}
+
+/** Source: outcome-memory.md 4.2; roampal 0.6.0, `_config_dir` in its profile_manager.py. */
+export function roampalPlaces(env: Env) {
+  const home = readVariable(env, "HOME") ?? "";
+  const isMac = process.platform === "darwin";
+  const config = isMac
+    ? `${home}/Library/Application Support/Roampal`
+    : `${readVariable(env, "XDG_CONFIG_HOME") ?? `${home}/.config`}/roampal`;
+  const data = isMac ? `${config}/data` : `${home}/.local/share/roampal/data`;
+  return {
+    /** Roampal's data folder, which need not be there, and the folder of its settings, with its profiles. */
+    roampalDir: readVariable(env, "ROAMPAL_DATA_PATH") ?? data,
+    roampalSettings: config,
+  };
+}
+
+/** Returns pi's folder in the home `user`; pi expands a tilde in this variable, which no shell has expanded. */
+export function piFolder(env: Env, user: string): string {
+  const folder = readVariable(env, "PI_CODING_AGENT_DIR") ?? "~/.pi/agent";
+  return folder === "~" || folder.startsWith("~/") ? `${user}${folder.slice(1)}` : folder;
+}
+
+function claudeFolder(env: Env, user: string): string {
+  return readVariable(env, "CLAUDE_CONFIG_DIR") ?? join(user, ".claude");
+}
+
+function userHome(env: Env): string {
+  return readVariable(env, "HOME") ?? userInfo().homedir;
 }

@@ -15,7 +15,9 @@ import {
   LANGUAGES_MAX,
 } from "../protocol/limits.ts";
 import { type Env, readVariable, type VariableName } from "./env.ts";
-import { faultOfUpstreamFile, readUpstreamFile, type UpstreamFile } from "./upstream-file.ts";
+import { readUpstreamFile } from "./mempalace-config.ts";
+
+type UpstreamFile = Readonly<Record<string, unknown>>;
 
 /** Language codes that upstream knows and name-languages.ts in engine does not. */
 const CHINESE = new Set(["zh-cn", "zh-tw"]);
@@ -40,8 +42,7 @@ export type FilingSettings = Readonly<{
 
 /** Reads the file on each call, so that a mine uses the current settings. `settingsDir` is upstream's home. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
-  const file = readUpstreamFile(settingsDir);
-  const fault = faultOfUpstreamFile(settingsDir);
+  const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];
   const cut = readCut(file, ignored);
   return {

@@ -7,7 +7,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { PalaceError } from "../base/errors.ts";
 import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
 import { type Env, readVariable } from "./env.ts";
-import { namedPalace } from "./upstream-settings.ts";
+import { namedPalace } from "./mempalace-config.ts";
 
 export type Paths = Readonly<{
   /** The folder that users call the palace; it holds ledger, lock and broker.json. */

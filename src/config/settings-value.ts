@@ -1,76 +1,199 @@
-/** Converts one value between the settings file, the command line and the environment. Pure. Imported by the files beside it and bin. */
+/**
+ * Kinds of values that settings take: how settings.json, the command line and a variable of the environment spell them. Pure.
+ * Imported by the files beside it and bin.
+ */
 import { isAbsolute, join } from "node:path";
-import type { Kind, NumberKind } from "./settings-table.ts";
 
-export type SettingValue = string | number | boolean | string[];
+/** A value as settings.json holds it. */
+export type SettingValue = string | number | boolean | readonly string[];
 
+export type Kind<T = unknown> = Readonly<{
+  /** Describes the values that a key takes. */
+  takes: string;
+  /** A value that works, in a hint; `exported` is the one in the hint for the variable. */
+  example: string;
+  exported?: string;
+  isPath?: true;
+  /** Reads a value of the file or the command line. Undefined: it cannot be used. `home` is what `~` means. */
+  parse: (given: unknown, home: string) => SettingValue | undefined;
+  /** Reads a variable, which may say more than the file. Undefined: it cannot be used. */
+  read: (text: string) => T | undefined;
+  /** Ends the error "NAME=VALUE is …". Undefined: an unusable variable counts as not set. */
+  refusal?: string;
+}>;
+
+export type Address = Readonly<{ host: string; port: number }>;
+
+/** Port of Roampal's own server. */
+const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];
 /** A longer value is a mistake, and an environment has limits. */
 const TEXT_MAX = 4_096;
+const NUMERAL = /^\d{1,15}(?:\.\d{1,6})?$/;
+
+export const TEXT: Kind<string> = { takes: "a text", example: "VALUE", parse: parseText, read: asWritten };
+export const FOLDER: Kind<string> = {
+  takes: "the absolute path of a folder",
+  example: "~/backups",
+  isPath: true,
+  parse: parsePath,
+  read: asWritten,
+};
+/** The broker does not guess what a relative path means. */
+export const ABSOLUTE_FOLDER: Kind<string> = {
+  ...FOLDER,
+  read: (text) => (isAbsolute(text) ? text : undefined),
+  refusal: "not an absolute path",
+};
+export const FILE: Kind<string> = { ...FOLDER, takes: "the absolute path of a file" };
+export const FOLDERS: Kind<readonly string[]> = listOf("absolute paths of folders, with colons", ":", parsePath);
+export const WORDS: Kind<readonly string[]> = listOf("words, with commas", ",", parseText);
+export const SWITCH: Kind<boolean> = { takes: "on or off", example: "VALUE", parse: parseSwitch, read: parseSwitch };
+/** Reads the variable as MemPalace does: any other value is on. */
+export const AUTO_SAVE: Kind<boolean> = {
+  ...SWITCH,
+  read: (text) => !["false", "0", "no"].includes(text.toLowerCase()),
+};
+/** A password in an address is a secret, and the file is not for secrets. */
+export const URL_ADDRESS: Kind<string> = {
+  takes: "an http or https address without a password in it",
+  example: "https://example.org",
+  parse: (given) => {
+    const url = isText(given) && /^https?:\/\//.test(given) ? URL.parse(given) : null;
+    return url !== null && url.username === "" && url.password === "" ? (given as string) : undefined;
+  },
+  read: asWritten,
+};
+export const LISTEN: Kind<Address | "off"> = {
+  takes: "tcp://HOST:PORT or off",
+  example: "tcp://127.0.0.1:7780",
+  parse: parseText,
+  read: (text) => {
+    if (text === "off") return text;
+    const match = /^tcp:\/\/(?:\[([0-9a-fA-F:]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
+    const host = match?.[1] ?? match?.[2];
+    const port = Number(match?.[3]);
+    return host !== undefined && port <= 65_535 ? { host, port } : undefined;
+  },
+  refusal: "no address to listen at",
+};
+export const PORT: Kind<number | "off"> = {
+  takes: "a port, on or off",
+  example: "on",
+  exported: String(OUTCOME_PORT),
+  parse: (given, home) => {
+    const text = parseText(typeof given === "number" ? String(given) : given, home);
+    return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
+  },
+  read: (text) => {
+    const word = text.trim();
+    if (word === "off") return word;
+    if (word === "on") return OUTCOME_PORT;
+    return /^\d{1,5}$/.test(word) && Number(word) > 0 && Number(word) <= 65_535 ? Number(word) : undefined;
+  },
+  refusal: "no port, and not one of on, off",
+};
+
+/** A choice of words. `more` are others that a variable may have. The file may write on and off as true and false. */
+export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
+  const all = [...words, ...more];
+  return {
+    takes: words.join(", ").replace(/, (?=[^,]*$)/, " or "),
+    example: words[0] ?? "",
+    parse: (given) => words.find((one) => one === (typeof given === "boolean" ? (given ? "on" : "off") : given)),
+    read: (text) => all.find((one) => one === text.trim().toLowerCase()),
+    refusal: `not one of ${all.join(", ")}`,
+  };
+}
+
+type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
+
+/** A number. `words` say in the error of a variable which numbers are good. `least`: a variable may be as low as this. */
+export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
+  const pick = (value: unknown, low: number): number | undefined =>
+    typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;
+  const what = isWhole ? "a whole number" : "a number";
+  return {
+    takes: to === Infinity ? `${what} from ${from} on` : `${what} from ${from} to ${to}`,
+    example: "VALUE",
+    parse: (given) => {
+      const value = pick(typeof given === "string" && NUMERAL.test(given) ? Number(given) : given, from);
+      return isWhole && !Number.isSafeInteger(value) ? undefined : value;
+    },
+    read: (text) => {
+      const value = pick(Number(text), least);
+      return value !== undefined && isWhole ? Math.ceil(value) : value;
+    },
+    refusal: `not a number ${words}`,
+  };
+}
+
+/** A number whose variable may be anything above 0. */
+export function positive(range: Range, words: string): Kind<number> {
+  return number(range, words, Number.MIN_VALUE);
+}
+
+/** A whole number whose variable counts as the nearest one in the range, and as not set where it is none. */
+export function wholeNumber(from: number, to = Infinity): Kind<number> {
+  const { refusal: _, ...kind } = number({ from, to, isWhole: true });
+  const clamp = (value: number): number => Math.min(Math.max(value, from), to);
+  return { ...kind, read: (text) => (/^\+?\d{1,15}$/.test(text.trim()) ? clamp(Number(text)) : undefined) };
+}
 
 /** Returns the value in the file's own types; undefined: the key does not take it. `home` is what `~` means. */
 export function parseValue(kind: Kind, given: unknown, home: string): SettingValue | undefined {
-  const value = typeof given === "string" ? given.trim() : given;
-  if (typeof kind !== "string") return "from" in kind ? parseNumber(kind, value) : parseChoice(kind, value);
-  if (kind === "switch") return parseSwitch(value);
-  if (kind === "words" || kind === "folders") return parseList(kind, value, home);
-  const text = kind === "port" && typeof value === "number" ? String(value) : isText(value) ? value : "";
-  if (text === "") return undefined;
-  if (kind === "folder" || kind === "file") return parsePath(text, home);
-  if (kind === "url") return isPlainAddress(text) ? text : undefined;
-  return kind === "port" && /^\d+$/.test(text) ? Number(text) : text;
+  const value = kind.parse(typeof given === "string" ? given.trim() : given, home);
+  return value === undefined || kind.read(asVariable(kind, value)) === undefined ? undefined : value;
 }
 
 /** Returns a value as its environment variable has it. */
 export function asVariable(kind: Kind, value: SettingValue): string {
-  return Array.isArray(value) ? value.join(kind === "folders" ? ":" : ",") : String(value);
+  return typeof value === "object" ? value.join(kind === FOLDERS ? ":" : ",") : String(value);
 }
 
 /** Returns a value as a person types it. */
 export function asText(kind: Kind, value: SettingValue): string {
-  return kind === "switch" ? (value === true ? "on" : "off") : asVariable(kind, value);
+  return typeof value === "boolean" ? (value ? "on" : "off") : asVariable(kind, value);
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value.length <= TEXT_MAX && !/\p{Cc}/u.test(value);
+function asWritten(text: string): string {
+  return text;
 }
 
-function parseNumber({ from, to = Infinity, isWhole = false }: NumberKind, value: unknown): number | undefined {
-  const number = typeof value === "string" && /^\d{1,15}(?:\.\d{1,6})?$/.test(value) ? Number(value) : value;
-  if (typeof number !== "number" || !Number.isFinite(number) || number < from || number > to) return undefined;
-  return isWhole && !Number.isSafeInteger(number) ? undefined : number;
+function isText(given: unknown): given is string {
+  return typeof given === "string" && given !== "" && given.length <= TEXT_MAX && !/\p{Cc}/u.test(given);
 }
 
-/** Accepts true and false where the choice has on and off. */
-function parseChoice(choice: readonly string[], value: unknown): string | undefined {
-  const word = typeof value === "boolean" ? (value ? "on" : "off") : value;
-  return choice.find((one) => one === word);
+function parseText(given: unknown, _home: string): string | undefined {
+  return isText(given) ? given : undefined;
 }
 
-function parseSwitch(value: unknown): boolean | undefined {
-  if (typeof value === "boolean") return value;
-  const word = String(value).toLowerCase();
-  return ON.includes(word) ? true : OFF.includes(word) ? false : undefined;
-}
-
-function parseList(kind: "words" | "folders", value: unknown, home: string): string[] | undefined {
-  const separator = kind === "folders" ? ":" : ",";
-  const parts: unknown[] = Array.isArray(value) ? value : isText(value) ? value.split(separator) : [];
-  const texts = parts.map((part) =>
-    isText(part) && !(Array.isArray(value) && part.includes(separator)) ? part.trim() : "",
-  );
-  const list = texts.map((text) => (kind === "folders" && text !== "" ? parsePath(text, home) : text || undefined));
-  return list.length > 0 && list.every((one) => one !== undefined) ? list : undefined;
-}
-
-function parsePath(text: string, home: string): string | undefined {
-  const path = text === "~" || text.startsWith("~/") ? join(home, text.slice(1)) : text;
+function parsePath(given: unknown, home: string): string | undefined {
+  if (!isText(given)) return undefined;
+  const path = given === "~" || given.startsWith("~/") ? join(home, given.slice(1)) : given;
   return isAbsolute(path) ? path : undefined;
 }
 
-/** A password in an address is a secret, and the file is not for secrets. */
-function isPlainAddress(text: string): boolean {
-  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null;
-  return url !== null && url.username === "" && url.password === "";
+function parseSwitch(given: unknown): boolean | undefined {
+  const word = String(given).trim().toLowerCase();
+  return ON.includes(word) ? true : OFF.includes(word) ? false : undefined;
+}
+
+function listOf(what: string, separator: string, parsePart: typeof parseText): Kind<readonly string[]> {
+  const split = (text: string): string[] => text.split(separator).map((part) => part.trim());
+  return {
+    takes: `${what} between them or as a JSON array`,
+    example: "VALUE",
+    parse: (given, home) => {
+      const parts: unknown[] = Array.isArray(given) ? given : isText(given) ? split(given) : [];
+      const list = parts.map((part) =>
+        Array.isArray(given) && String(part).includes(separator)
+          ? undefined
+          : parsePart(typeof part === "string" ? part.trim() : part, home),
+      );
+      return list.length > 0 && list.every((one) => one !== undefined) ? list : undefined;
+    },
+    read: (text) => split(text).filter(Boolean),
+  };
 }

@@ -1,10 +1,38 @@
-/** Merges the settings file into the environment, and says where each value comes from. Used by config.ts and the extensions. */
-import { withoutPassword } from "../base/without-password.ts";
+/**
+ * Reads `settings.json` in the palace's folder, an object of keys (settings-table.ts) in JSON with comments and trailing commas,
+ * merges it into the environment, and says where each value comes from. Reading never throws: whatever cannot be used is a fault, and the
+ * key counts as not set. Every process of ours reads the file, the shim too, so it costs one small synchronous read. Imported
+ * by config.ts and what is copied into agents' folders.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { PalaceError } from "../base/errors.ts";
-import { type Env } from "./env.ts";
-import { type Fault, type FileSettings, namedByEnv, readSettingsFile, valueFault, withFile } from "./settings-file.ts";
-import { SETTING_KEYS, SETTINGS, type SettingKey, type TakesEffect, variableOf } from "./settings-table.ts";
-import { asText } from "./settings-value.ts";
+import { withoutPassword } from "../base/without-password.ts";
+import { type Env, readVariable, secretOf } from "./env.ts";
+import {
+  isSettingKey,
+  SETTING_KEYS,
+  SETTINGS,
+  type SettingKey,
+  type SettingVariable,
+  type TakesEffect,
+  variableOf,
+} from "./settings-table.ts";
+import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
+
+export const SETTINGS_FILE = "settings.json";
+/** A larger file is not ours. */
+const SIZE_MAX = 262_144;
+
+/** `file`: nothing of it can be read. `value`: one key is not used. `unknown`: the key may be of a newer version. */
+export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
+
+export type FileSettings = Readonly<{
+  path: string;
+  isThere: boolean;
+  values: ReadonlyMap<SettingKey, SettingValue>;
+  faults: readonly Fault[];
+}>;
 
 /** `remembered`: the broker keeps the value of its last start (listen, outcome-port). */
 export type Source = "environment" | "file" | "remembered" | "default";
@@ -29,32 +57,127 @@ export type Told = Readonly<{
   takesEffect: TakesEffect;
 }>;
 
-/**
- * Reads the file and calls `use` with it. A value of the file that `use` refuses becomes a fault, and counts as not set.
- * Errors: those of `use` about the environment.
- */
-export function readSettings<T>(home: string, env: Env, use: (settings: Settings) => T): T {
-  return useFile(readSettingsFile(home, env), env, use);
-}
-
-/** Does the same with a file that was read before. */
-export function useFile<T>(file: FileSettings, env: Env, use: (settings: Settings) => T): T {
-  try {
-    return use(settingsOf(file, env));
-  } catch (error) {
-    const key = refusedKey(error, file, env);
-    if (key === undefined) throw error;
-    const values = new Map([...file.values].filter(([name]) => name !== key));
-    const fault = valueFault(file.path, key, file.values.get(key));
-    return useFile({ ...file, values, faults: [...file.faults, fault] }, env, use);
-  }
-}
-
-export function settingsOf(file: FileSettings, env: Env): Settings {
+export function readSettings(home: string, env: Env): Settings {
+  const file = readSettingsFile(home, env);
   return {
-    ...{ file, env: withFile(env, file), fileOnly: onlyFile(file, env), faults: file.faults },
+    file,
+    env: withFile(env, file),
+    fileOnly: onlyFile(file, env),
+    faults: file.faults,
     told: () => toldSettings(file, env),
   };
+}
+
+export function readSettingsFile(home: string, env: Env): FileSettings {
+  const path = join(home, SETTINGS_FILE);
+  const empty = { path, isThere: false, values: new Map<SettingKey, SettingValue>(), faults: [] };
+  let text: string;
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return empty;
+    // Reading a pipe of that name would wait for its writer.
+    if (!stat.isFile() || stat.size > SIZE_MAX)
+      return { ...empty, isThere: true, faults: [fileFault(path, "is no settings file")] };
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return empty;
+    return { ...empty, isThere: true, faults: [fileFault(path, `cannot be read (${code ?? String(error)})`)] };
+  }
+  return { path, isThere: true, ...parseSettings(text, path, readVariable(env, "HOME") ?? "/") };
+}
+
+function parseSettings(text: string, path: string, home: string): Pick<FileSettings, "values" | "faults"> {
+  const values = new Map<SettingKey, SettingValue>();
+  const faults: Fault[] = [];
+  let content: unknown;
+  try {
+    content = parseJsonc(text);
+  } catch (error) {
+    return { values, faults: [fileFault(path, `is no JSON: ${(error as Error).message}`)] };
+  }
+  if (typeof content !== "object" || content === null || Array.isArray(content))
+    return { values, faults: [fileFault(path, "holds no JSON object")] };
+  for (const [key, given] of Object.entries(content)) {
+    if (isSettingKey(key)) {
+      const value = parseValue(SETTINGS[key].kind, given, home);
+      if (value === undefined) faults.push(valueFault(path, key, given));
+      else values.set(key, value);
+    } else if (key !== "$schema") faults.push(unknownFault(path, key));
+  }
+  return { values, faults };
+}
+
+/** Secrets of the environment, by the setting that says where they are sent. */
+const SENT_TO = [
+  ["judge-url", "MEMPALACE_JUDGE_KEY"],
+  ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
+] as const;
+
+/**
+ * Returns the environment with the file's values where it does not set them itself. A secret is left out if the file names
+ * its address: a palace's folder may be somebody else's.
+ */
+export function withFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
+  if (values.size === 0) return env;
+  const added: Record<string, string> = {};
+  for (const [key, value] of values)
+    if (namedByEnv(env, key) === undefined) added[variableOf(key)] = asVariable(SETTINGS[key].kind, value);
+  const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
+  return { ...env, ...added, ...Object.fromEntries(secrets) };
+}
+
+/** Returns the variable that sets a key in this environment; undefined: none does. */
+function namedByEnv(env: Env, key: SettingKey): SettingVariable | "MEMPAL_ENTITY_LANGUAGES" | undefined {
+  const name = variableOf(key);
+  if (readVariable(env, name) !== undefined) return name;
+  const older = "MEMPAL_ENTITY_LANGUAGES";
+  return key === "entity-languages" && readVariable(env, older) !== undefined ? older : undefined;
+}
+
+function valueFault(path: string, key: SettingKey, given: unknown): Fault {
+  const shown = JSON.stringify(given).slice(0, 80);
+  return {
+    ...{ kind: "value", key },
+    message: `${path}: ${key} is ${shown}, and takes ${SETTINGS[key].kind.takes}`,
+    hint: `palace config set ${key} VALUE, or: palace config unset ${key}`,
+  };
+}
+
+function unknownFault(path: string, key: string): Fault {
+  const secret = secretOf(key);
+  const shown = key.slice(0, 80);
+  return secret === undefined
+    ? {
+        ...{ kind: "unknown", key },
+        message: `${path}: ${shown} is not a setting of this version, and is not used`,
+        hint: "palace config list shows all",
+      }
+    : { kind: "unknown", key, message: `${path}: ${shown} is a secret, and is not read from this file`, hint: secret };
+}
+
+function fileFault(path: string, problem: string): Fault {
+  return {
+    ...{ kind: "file", key: "" },
+    message: `${path} ${problem}`,
+    hint: "correct that file, or move it away; then: palace config list",
+  };
+}
+
+const TOKENS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+const COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
+
+/** Most files have neither comments nor trailing commas. Cut-out text becomes blanks, so positions in errors stay right. */
+function parseJsonc(text: string): unknown {
+  const bare = text.replace(/^\uFEFF/, "");
+  if (bare.trim() === "") return {};
+  try {
+    return JSON.parse(bare);
+  } catch {
+    const blank = (part: string): string => (part.startsWith('"') ? part : part.replace(/[^\n]/g, " "));
+    const plain = bare.replace(TOKENS, blank).replace(COMMAS, blank);
+    return plain.trim() === "" ? {} : JSON.parse(plain);
+  }
 }
 
 /** Errors: CONFIG_BAD_VALUE for a file that cannot be used, or a value in it. Unknown keys are allowed. */
@@ -80,11 +203,4 @@ function onlyFile(file: FileSettings, env: Env): Env {
   const own = [...file.values.keys()].filter((key) => namedByEnv(env, key) === undefined).map(variableOf);
   const all = withFile({}, file);
   return Object.fromEntries(own.map((name) => [name, all[name]]));
-}
-
-function refusedKey(error: unknown, file: FileSettings, env: Env): SettingKey | undefined {
-  if (!(error instanceof PalaceError) || error.code !== "CONFIG_BAD_VALUE") return undefined;
-  return [...file.values.keys()].find(
-    (key) => namedByEnv(env, key) === undefined && new RegExp(`\\b${variableOf(key)}\\b`).test(error.message),
-  );
 }

@@ -45,7 +45,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
   // Inside or beside the agents. What is copied into an agent's folder reads its few variables itself.
   agents: room([...FOUNDATION, "wire/client"], {
-    mayImportFiles: ["config/env.ts", "config/harness.ts", "config/harness-env.ts"],
+    mayImportFiles: ["config/env.ts", "config/harness.ts"],
     closedNode: ["node:net", "node:http"],
   }),
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { builtFile } from "../../src/cli/executable.ts";
 import { variableNames } from "../../src/config/env.ts";
-import { SETTINGS_FILE } from "../../src/config/settings-file.ts";
+import { SETTINGS_FILE } from "../../src/config/settings.ts";
 import { SETTING_KEYS } from "../../src/config/settings-table.ts";
 
 const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

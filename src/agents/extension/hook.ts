@@ -6,8 +6,7 @@ import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
-import { harnessEnv } from "../../config/harness-env.ts";
-import { type HarnessSettings, readHarness } from "../../config/harness.ts";
+import { harnessEnv, type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../base/within.ts";
 import type { Exchange } from "../signal/signals.ts";
 

@@ -18,7 +18,7 @@ export type SettingRow = {
 export function settingRows(config: Config): SettingRow[] {
   const told = new Map(config.settings.told().map((one) => [one.key, one]));
   return SETTING_KEYS.map((key) => {
-    const { default: usual, takesEffect } = SETTINGS[key];
+    const { defaultText: usual, takesEffect } = SETTINGS[key];
     const more = { default: usual, takesEffect };
     const one = told.get(key);
     if (one !== undefined) {

@@ -5,12 +5,10 @@ import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
 import { readTokens } from "../../broker/door/tokens.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
 import { findBroker } from "../../wire/client/discover.ts";
-import { type Config, faultsWith } from "../../config/config.ts";
-import { readDoors } from "../../config/doors.ts";
-import { VARIABLES } from "../../config/env.ts";
-import { secretOf } from "../../config/secrets.ts";
-import { isSettingKey, kindText, SETTING_KEYS, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
-import { asText, parseValue, type SettingValue } from "../../config/settings-value.ts";
+import type { Config } from "../../config/config.ts";
+import { secretOf, VARIABLES } from "../../config/env.ts";
+import { isSettingKey, SETTING_KEYS, type Setting, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
+import { asText, LISTEN, parseValue, type SettingValue } from "../../config/settings-value.ts";
 import { armFault } from "../../base/fault.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -55,7 +53,7 @@ export const verb = defineVerb({
       const key = known(name, "set");
       throw new PalaceError(
         "CONFIG_USAGE",
-        `a value is missing: ${key} takes ${kindText(SETTINGS[key].kind)}`,
+        `a value is missing: ${key} takes ${SETTINGS[key].kind.takes}`,
         `palace config set ${key} VALUE`,
       );
     } else throw usageError(USAGE, `palace config ${args.join(" ")} is not a command`);
@@ -105,7 +103,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   const value = checked(config, key, text);
   const { path: file } = config.settings.file;
   const isChanged = await editSettings(file, key, value);
-  const { kind, takesEffect } = SETTINGS[key];
+  const { kind, takesEffect }: Setting = SETTINGS[key];
   const variable = config.settings.told().find((one) => one.key === key)?.variable;
   const effect = await effectText(config, key);
   if (out.isJson)
@@ -114,7 +112,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
   if (key === "listen" && lacksToken(config, value))
     out.notice(`The door stays shut until there is a token: ${out.spelled("palace bridge token add NAME")}`);
-  if ((kind === "folder" || kind === "file") && !existsSync(String(value))) {
+  if (kind.isPath === true && !existsSync(String(value))) {
     const make = key === "backup-dir" ? ` To make the folder: mkdir -p ${quoted(String(value))}` : "";
     out.notice(`There is nothing at ${String(value)} yet.${make}`);
   }
@@ -122,7 +120,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
 
 /** True for a door that other machines can reach, while nobody holds a token. */
 function lacksToken({ paths }: Config, value: SettingValue): boolean {
-  const { listen } = readDoors({ MEMPALACE_LISTEN: String(value) });
+  const listen = LISTEN.read(String(value));
   if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;
   return readTokens(paths.tokensFile).length === 0;
 }
@@ -172,24 +170,19 @@ async function effectText(config: Config, key: SettingKey): Promise<string> {
 
 /** Returns the value as the file holds it. Errors: CONFIG_BAD_VALUE. */
 function checked(config: Config, key: SettingKey, text: string): SettingValue {
-  const { kind } = SETTINGS[key];
+  const { kind }: Setting = SETTINGS[key];
   const value = parseValue(kind, text, config.model.userHome);
-  if (value !== undefined && faultsWith(config, key, value).length === 0) return value;
-  const isPath = kind === "folder" || kind === "file";
+  if (value !== undefined) return value;
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
-    `${key} takes ${kindText(kind)}, not ${quoted(text)}; nothing was changed`,
-    `palace config set ${key} ${isPath ? quoted(resolve(text)) : exampleOf(key)}`,
+    `${key} takes ${kind.takes}, not ${quoted(text)}; nothing was changed`,
+    `palace config set ${key} ${kind.isPath === true ? quoted(resolve(text)) : exampleOf(key)}`,
   );
 }
 
 function exampleOf(key: SettingKey): string {
-  const { kind, default: usual } = SETTINGS[key];
-  if (usual !== "" && parseValue(kind, usual, "/") !== undefined) return usual;
-  if (kind === "address") return "tcp://127.0.0.1:7780";
-  if (kind === "port") return "on";
-  if (kind === "url") return "https://example.org";
-  return typeof kind === "object" && !("from" in kind) ? (kind[0] ?? "VALUE") : "VALUE";
+  const { kind, defaultText } = SETTINGS[key];
+  return parseValue(kind, defaultText, "/") === undefined ? kind.example : defaultText;
 }
 
 /** The user may write a key as its variable. */

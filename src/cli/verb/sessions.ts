@@ -1,5 +1,4 @@
 /** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
-import { MESSAGES_MIN } from "../../config/sessions.ts";
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/feed.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -9,6 +8,9 @@ import { openSource } from "../feeding/session-source.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, readCount } from "../verb.ts";
+
+/** Sessions with fewer messages are left out unless somebody says otherwise. */
+const MESSAGES_MIN = 3;
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
 

@@ -3,12 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Config, faultsWith, loadConfig } from "../../../src/config/config.ts";
-import type { Env } from "../../../src/config/env.ts";
-import { harnessEnv } from "../../../src/config/harness-env.ts";
-import { readHarness } from "../../../src/config/harness.ts";
+import { type Config, loadConfig } from "../../../src/config/config.ts";
+import { type Env, readSetting } from "../../../src/config/env.ts";
+import { harnessEnv, readHarness } from "../../../src/config/harness.ts";
 import { assertSettings } from "../../../src/config/settings.ts";
-import { SETTING_KEYS, SETTINGS } from "../../../src/config/settings-table.ts";
+import { type Setting, SETTING_KEYS, SETTINGS, variableOf } from "../../../src/config/settings-table.ts";
 import { asText, asVariable, parseValue } from "../../../src/config/settings-value.ts";
 
 let home: string;
@@ -130,16 +129,29 @@ test("extensions and hooks read the settings file of their palace", () => {
 });
 
 test("a value of each kind stays the same as text and as its variable", () => {
-  const values = { number: 600, switch: false, folders: ["/a", "/b"], words: ["a", "b"], url: "http://h/", port: 1 };
-  const usual: Record<string, unknown> = { ...values, text: "x", folder: "/f", file: "/f", address: "off" };
+  const samples = [
+    600,
+    20,
+    false,
+    ["/a", "/b"],
+    ["a", "b"],
+    "http://h/",
+    "tcp://h:1",
+    "/f",
+    "off",
+    "light",
+    "info",
+    "x",
+  ];
   for (const key of SETTING_KEYS) {
-    const { kind } = SETTINGS[key];
-    const sample = typeof kind === "string" ? usual[kind] : "from" in kind ? 600 : kind[0];
-    const value = parseValue(kind, sample, home);
-    expect(value, key).toEqual(sample);
-    if (value === undefined) continue;
-    expect(parseValue(kind, asText(kind, value), home), key).toEqual(value);
-    expect(parseValue(kind, asVariable(kind, value), home), key).toEqual(value);
-    expect(faultsWith(loadConfig({ HOME: home }), key, value), key).toEqual([]);
+    const { kind }: Setting = SETTINGS[key];
+    const values = [...samples, kind.example].map((sample) => parseValue(kind, sample, home));
+    const fitting = values.filter((value) => value !== undefined);
+    expect(fitting, key).not.toEqual([]);
+    for (const value of fitting) {
+      expect(parseValue(kind, asText(kind, value), home), key).toEqual(value);
+      expect(parseValue(kind, asVariable(kind, value), home), key).toEqual(value);
+      expect(readSetting({ [variableOf(key)]: asVariable(kind, value) }, key), key).toBeDefined();
+    }
   }
 });

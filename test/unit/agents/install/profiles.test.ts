@@ -6,9 +6,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { agentPlaces } from "../../../../src/config/agents.ts";
+import { agentPlaces, sessionPlaces } from "../../../../src/config/agents.ts";
 import { readHarness } from "../../../../src/config/harness.ts";
-import { sessionPlaces } from "../../../../src/config/sessions.ts";
 import { AGENTS } from "../../../../src/agents/install/agent-files.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../../src/agents/install/install.ts";
 import { launchOf } from "../../../../src/agents/install/launch.ts";

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { faultOfUpstreamFile } from "../../../../src/config/upstream-file.ts";
+import { readUpstreamFile } from "../../../../src/config/mempalace-config.ts";
 import { AGENTS, configFile } from "../../../../src/agents/install/agent-files.ts";
 import { install, type Parts, uninstall, wiringOf } from "../../../../src/agents/install/install.ts";
 import { rivalsOf } from "../../../../src/agents/install/rivals/rivals.ts";
@@ -73,5 +73,5 @@ test("install refuses a pipe in place of a settings file at once, and looking fo
   }
   execFileSync("mkfifo", [join(home, "work/.mcp.json"), join(home, "config.json")]);
   for (const agent of AGENTS) expect(rivalsOf(agent, parts, join(home, "work"))).toEqual([]);
-  expect(faultOfUpstreamFile(home)).toContain("is a pipe");
+  expect(readUpstreamFile(home).fault).toContain("is a pipe");
 });
