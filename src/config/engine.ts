@@ -1,7 +1,7 @@
 /** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. Called by config.ts. */
 import { resolve } from "node:path";
 import { PalaceError } from "../base/errors.ts";
-import { type Env, readVariable } from "./env.ts";
+import { type Env, readSetting } from "./env.ts";
 import type { Paths } from "./paths.ts";
 
 export type CommandConfig = Readonly<{
@@ -19,8 +19,6 @@ export type CommandConfig = Readonly<{
 
 export type EngineConfig = Readonly<{ kind: "builtin" }> | CommandConfig;
 
-/** The limit suits the slowest call of a MemPalace, which mines within one call. */
-const TIMEOUT_DEFAULT_SECONDS = 120;
 const EXAMPLE = `export MEMPALACE_ENGINE='command:["/path/to/mempalace-mcp","--palace","/path/to/palace"]'`;
 
 /** `text` is the setting to read; undefined = builtin. Errors: CONFIG_BAD_VALUE. */
@@ -39,7 +37,7 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
     // An argument may have named the broker's palace; upstream reads it from this variable.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
-    requestTimeoutMs: timeoutSeconds(env) * 1000,
+    requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,
   };
 }
 
@@ -65,17 +63,6 @@ function palaceOf(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((one) => one === "--palace" || one.startsWith("--palace="));
   const value = args[at] === "--palace" ? args[at + 1] : args[at]?.slice("--palace=".length);
   return value === undefined || value === "" ? undefined : resolve("/", value);
-}
-
-function timeoutSeconds(env: Env): number {
-  const value = readVariable(env, "MEMPALACE_ENGINE_TIMEOUT_SECONDS");
-  const seconds = Number(value ?? TIMEOUT_DEFAULT_SECONDS);
-  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400) return seconds;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
-    `MEMPALACE_ENGINE_TIMEOUT_SECONDS=${value ?? ""} is not a number of seconds up to a day`,
-    `export MEMPALACE_ENGINE_TIMEOUT_SECONDS=${TIMEOUT_DEFAULT_SECONDS}`,
-  );
 }
 
 function bad(why: string): PalaceError {

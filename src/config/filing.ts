@@ -49,8 +49,8 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
     cut,
     transcriptMin: transcriptMin(file, cut),
     halls: readHalls(file["hall_keywords"], ignored),
-    hallwayMin: leastCount(env, "MEMPALACE_KG_HALLWAY_MIN_COUNT", file, "hallway_min_count", ignored),
-    topicsMin: leastCount(env, "MEMPALACE_TOPIC_TUNNEL_MIN_COUNT", file, "topic_tunnel_min_count", ignored),
+    hallwayMin: leastCount({ env, file, ignored }, "MEMPALACE_KG_HALLWAY_MIN_COUNT", "hallway_min_count"),
+    topicsMin: leastCount({ env, file, ignored }, "MEMPALACE_TOPIC_TUNNEL_MIN_COUNT", "topic_tunnel_min_count"),
     languages: readLanguages(env, file, ignored),
     ignored,
   };
@@ -108,13 +108,9 @@ function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined 
   return halls;
 }
 
-function leastCount(
-  env: Env,
-  name: VariableName,
-  file: UpstreamFile,
-  key: string,
-  ignored: string[],
-): number | undefined {
+type Read = { env: Env; file: UpstreamFile; ignored: string[] };
+
+function leastCount({ env, file, ignored }: Read, name: VariableName, key: string): number | undefined {
   const told = readVariable(env, name);
   const value = told === undefined ? undefined : wholeNumber(told, 1);
   if (told !== undefined && value === undefined)
@@ -130,16 +126,11 @@ function leastCount(
 function readLanguages(env: Env, { entity_languages: listed }: UpstreamFile, ignored: string[]): string[] {
   const told = readVariable(env, "MEMPALACE_ENTITY_LANGUAGES") ?? readVariable(env, "MEMPAL_ENTITY_LANGUAGES");
   const named = told?.split(",").map((code) => code.trim());
-  const languages = orEnglish(
-    named?.filter((code) => code !== "") ?? (Array.isArray(listed) ? listed.map(String) : []),
-  );
+  const asked = named?.filter((code) => code !== "") ?? (Array.isArray(listed) ? listed.map(String) : []);
+  const languages = asked.length === 0 ? ["en"] : asked;
   const unknown = languages.filter((code) => CHINESE.has(code.trim().toLowerCase()));
   if (unknown.length > 0) ignored.push(`names in ${unknown.join(", ")} are not looked for`);
   return languages.slice(0, LANGUAGES_MAX);
-}
-
-function orEnglish(languages: string[]): string[] {
-  return languages.length === 0 ? ["en"] : languages;
 }
 
 /** Parses as Python's `int()` does: digits with underscores between them and spaces around; a fraction is truncated. */

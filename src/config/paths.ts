@@ -9,113 +9,92 @@ import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
 import { type Env, readVariable } from "./env.ts";
 import { namedPalace } from "./mempalace-config.ts";
 
-export type Paths = Readonly<{
-  /** The folder that users call the palace; it holds ledger, lock and broker.json. */
-  home: string;
-  /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
-  palaceDir: string;
-  ledgerFile: string;
-  /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
-  graphFile: string;
-  /** The path of the graph that upstream uses with `--palace`; undefined when that is `graphFile`. */
-  otherGraphFile: string | undefined;
-  tunnelsFile: string;
-  hallwaysFile: string;
-  lockFile: string;
-  brokerFile: string;
-  /** By this file a broker that is meant to stay asks one that was started on demand to make way. */
-  wantedFile: string;
-  /** Tokens of the TCP door, and its address. */
-  tokensFile: string;
-  listenFile: string;
-  /** The port of the last door for programs that speak Roampal's HTTP API. */
-  outcomeDoorFile: string;
-  /** First 8 hex digits of SHA-256 of `home`, which name this palace in runtime and state folders. */
-  tag: string;
-  socketPath: string;
-  /** The broker's second socket, where connections over an SSH gate end, with fewer rights. */
-  gatePath: string;
-  /** The broker's end of the connections that the process at `outcomePort` passes on. */
-  outcomeSocketPath: string;
-  /** The local end of an SSH bridge to a broker elsewhere, and the folder with its settings and key. */
-  bridgeSocketPath: string;
-  bridgeRoot: string;
-  bridgeDir: string;
-  logFile: string;
-  /** Folder of one small file per palace, outside of it: "a ledger existed here", and the sticky stop. */
-  stateDir: string;
-  /** Spools, one folder per palace. */
-  spoolRoot: string;
-  spoolDir: string;
-  cacheDir: string;
-  /** Home of upstream's settings and hook state: config.json, hook_state/. */
-  settingsDir: string;
-  /** Folder of the locks of every upstream version, wherever the palace is. */
-  upstreamLocksDir: string;
-  /** Names and topics that upstream's init was given, wherever the palace is. */
-  knownEntitiesFile: string;
-}>;
+export type Paths = ReturnType<typeof resolvePaths>;
 
 const GRAPH_NAME = "knowledge_graph.sqlite3";
 
 /** `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
-export function resolvePaths(env: Env, palace?: string): Paths {
+export function resolvePaths(env: Env, palace?: string) {
   // Node's own homedir() is empty where HOME is set and empty.
   const user = readVariable(env, "HOME") ?? os().userInfo().homedir;
   const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
   const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
-  const { home, palaceDir, graphDir, settingsDir } = whichPalace(env, user, palace);
+  const places = whichPalace(env, user, palace);
   // Hashing loads node:crypto, a tenth of a shim's start; a shim that finds its broker needs no path that contains the tag.
   let known: string | undefined;
-  const tag = (): string =>
-    (known ??= process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8));
+  const tag = (): string => (known ??= tagOf(places.home));
   return Object.freeze({
-    home,
-    palaceDir,
-    graphFile: join(graphDir, GRAPH_NAME),
-    otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
-    tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
-    hallwaysFile: join(dirname(palaceDir), "hallways.json"),
-    ledgerFile: join(home, "ledger.sqlite3"),
-    lockFile: join(home, "broker.lock"),
-    brokerFile: join(home, "broker.json"),
-    wantedFile: join(home, "broker.wanted"),
-    tokensFile: join(home, "tokens.json"),
-    listenFile: join(home, "listen.json"),
-    outcomeDoorFile: join(home, "outcome-door.json"),
+    ...filesOf(places),
+    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
+    upstreamLocksDir: join(classicHome(user), "locks"),
+    /** Names and topics that upstream's init was given, wherever the palace is. */
+    knownEntitiesFile: join(classicHome(user), "known_entities.json"),
+    /** Folder of one small file per palace, outside of it: "a ledger existed here", and the sticky stop. */
+    stateDir,
+    cacheDir,
+    /** Folders with one of each palace: spools; settings and key of an SSH bridge to a broker elsewhere. */
+    spoolRoot: join(stateDir, "spool"),
+    bridgeRoot: join(stateDir, "bridge"),
     get tag() {
       return tag();
     },
     get socketPath() {
       return socketPath(env, cacheDir, `${tag()}.sock`);
     },
+    /** The broker's second socket, where connections over an SSH gate end, with fewer rights. */
     get gatePath() {
       return socketPath(env, cacheDir, `${tag()}.gate`);
     },
+    /** The broker's end of the connections that the process at `outcomePort` passes on. */
     get outcomeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.api`);
     },
+    /** The local end of an SSH bridge. */
     get bridgeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.bridge`);
     },
-    bridgeRoot: join(stateDir, "bridge"),
     get bridgeDir() {
       return join(stateDir, "bridge", tag());
+    },
+    get spoolDir() {
+      return join(stateDir, "spool", tag());
     },
     get logFile() {
       return join(stateDir, `broker-${tag()}.log`);
     },
-    stateDir,
-    spoolRoot: join(stateDir, "spool"),
-    get spoolDir() {
-      return join(stateDir, "spool", tag());
-    },
-    cacheDir,
-    settingsDir,
-    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves it.
-    upstreamLocksDir: join(classicHome(user), "locks"),
-    knownEntitiesFile: join(classicHome(user), "known_entities.json"),
   });
+}
+
+function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
+  return {
+    /** The folder that users call the palace; it holds ledger, lock and broker.json. */
+    home,
+    /** Upstream's palace directory (Chroma's files); equal to `home` when a palace directory was named. */
+    palaceDir,
+    /** Home of upstream's settings and hook state: config.json, hook_state/. */
+    settingsDir,
+    ledgerFile: join(home, "ledger.sqlite3"),
+    /** Upstream's graph, and its links between rooms and between entities (palace.md 3.1, upstream-latest.md 2.2). */
+    graphFile: join(graphDir, GRAPH_NAME),
+    /** The path of the graph that upstream uses with `--palace`; undefined when that is `graphFile`. */
+    otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
+    tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
+    hallwaysFile: join(dirname(palaceDir), "hallways.json"),
+    lockFile: join(home, "broker.lock"),
+    brokerFile: join(home, "broker.json"),
+    /** By this file a broker that is meant to stay asks one that was started on demand to make way. */
+    wantedFile: join(home, "broker.wanted"),
+    /** Tokens of the TCP door, and its address. */
+    tokensFile: join(home, "tokens.json"),
+    listenFile: join(home, "listen.json"),
+    /** The port of the last door for programs that speak Roampal's HTTP API. */
+    outcomeDoorFile: join(home, "outcome-door.json"),
+  };
+}
+
+/** Returns the first 8 hex digits of SHA-256 of the home, which name this palace in runtime and state folders. */
+function tagOf(home: string): string {
+  return process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8);
 }
 
 function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string {
@@ -125,7 +104,7 @@ function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback
   return join(value, "palace");
 }
 
-type Places = Pick<Paths, "home" | "palaceDir" | "settingsDir"> & { graphDir: string };
+type Places = Readonly<{ home: string; palaceDir: string; settingsDir: string; graphDir: string }>;
 
 /**
  * Resolves our home, the public palace and the graph's folder, from the argument, the environment and upstream's

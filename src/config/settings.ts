@@ -37,17 +37,6 @@ export type FileSettings = Readonly<{
 /** `remembered`: the broker keeps the value of its last start (listen, outcome-port). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
-export type Settings = Readonly<{
-  file: FileSettings;
-  /** The environment with the file's values where it does not set them itself. */
-  env: Env;
-  /** Variables that the file alone sets. */
-  fileOnly: Env;
-  faults: readonly Fault[];
-  /** Lists the settings that environment or file set, in the table's order, to be shown: passwords in addresses are hidden. */
-  told: () => Told[];
-}>;
-
 export type Told = Readonly<{
   key: SettingKey;
   value: string;
@@ -57,13 +46,18 @@ export type Told = Readonly<{
   takesEffect: TakesEffect;
 }>;
 
-export function readSettings(home: string, env: Env): Settings {
+export type Settings = ReturnType<typeof readSettings>;
+
+export function readSettings(home: string, env: Env) {
   const file = readSettingsFile(home, env);
   return {
     file,
+    /** The environment with the file's values where it does not set them itself. */
     env: withFile(env, file),
-    fileOnly: onlyFile(file, env),
+    /** Variables that the file alone sets. */
+    fileOnly: onlyFile(env, file),
     faults: file.faults,
+    /** Lists the settings that environment or file set, in the table's order, to be shown: passwords in addresses are hidden. */
     told: () => toldSettings(file, env),
   };
 }
@@ -118,13 +112,15 @@ const SENT_TO = [
  * Returns the environment with the file's values where it does not set them itself. A secret is left out if the file names
  * its address: a palace's folder may be somebody else's.
  */
-export function withFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
-  if (values.size === 0) return env;
-  const added: Record<string, string> = {};
-  for (const [key, value] of values)
-    if (namedByEnv(env, key) === undefined) added[variableOf(key)] = asVariable(SETTINGS[key].kind, value);
+export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
+  const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
   return { ...env, ...added, ...Object.fromEntries(secrets) };
+}
+
+function onlyFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
+  const own = [...values].filter(([key]) => namedByEnv(env, key) === undefined);
+  return Object.fromEntries(own.map(([key, value]) => [variableOf(key), asVariable(SETTINGS[key].kind, value)]));
 }
 
 /** Returns the variable that sets a key in this environment; undefined: none does. */
@@ -138,7 +134,8 @@ function namedByEnv(env: Env, key: SettingKey): SettingVariable | "MEMPAL_ENTITY
 function valueFault(path: string, key: SettingKey, given: unknown): Fault {
   const shown = JSON.stringify(given).slice(0, 80);
   return {
-    ...{ kind: "value", key },
+    kind: "value",
+    key,
     message: `${path}: ${key} is ${shown}, and takes ${SETTINGS[key].kind.takes}`,
     hint: `palace config set ${key} VALUE, or: palace config unset ${key}`,
   };
@@ -146,19 +143,18 @@ function valueFault(path: string, key: SettingKey, given: unknown): Fault {
 
 function unknownFault(path: string, key: string): Fault {
   const secret = secretOf(key);
-  const shown = key.slice(0, 80);
-  return secret === undefined
-    ? {
-        ...{ kind: "unknown", key },
-        message: `${path}: ${shown} is not a setting of this version, and is not used`,
-        hint: "palace config list shows all",
-      }
-    : { kind: "unknown", key, message: `${path}: ${shown} is a secret, and is not read from this file`, hint: secret };
+  const what =
+    secret === undefined
+      ? "not a setting of this version, and is not used"
+      : "a secret, and is not read from this file";
+  const hint = secret ?? "palace config list shows all";
+  return { kind: "unknown", key, message: `${path}: ${key.slice(0, 80)} is ${what}`, hint };
 }
 
 function fileFault(path: string, problem: string): Fault {
   return {
-    ...{ kind: "file", key: "" },
+    kind: "file",
+    key: "",
     message: `${path} ${problem}`,
     hint: "correct that file, or move it away; then: palace config list",
   };
@@ -186,21 +182,13 @@ export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   if (fault !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", fault.message, fault.hint);
 }
 
-function toldSettings(file: FileSettings, env: Env): Told[] {
+function toldSettings({ values }: FileSettings, env: Env): Told[] {
   return SETTING_KEYS.flatMap((key): Told[] => {
     const { kind, takesEffect } = SETTINGS[key];
-    const variable = namedByEnv(env, key);
+    const [variable, value] = [namedByEnv(env, key), values.get(key)];
     if (variable !== undefined)
       return [{ key, value: withoutPassword(env[variable] ?? ""), source: "environment", variable, takesEffect }];
-    const value = file.values.get(key);
-    return value === undefined
-      ? []
-      : [{ key, value: withoutPassword(asText(kind, value)), source: "file", takesEffect }];
+    if (value === undefined) return [];
+    return [{ key, value: withoutPassword(asText(kind, value)), source: "file", takesEffect }];
   });
-}
-
-function onlyFile(file: FileSettings, env: Env): Env {
-  const own = [...file.values.keys()].filter((key) => namedByEnv(env, key) === undefined).map(variableOf);
-  const all = withFile({}, file);
-  return Object.fromEntries(own.map((name) => [name, all[name]]));
 }
