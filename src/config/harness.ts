@@ -34,6 +34,8 @@ export function readHarness(env: Env) {
     outcomes: usableSetting(env, "outcomes"),
     /** Judge of outcomes that an agent has not scored; if undefined, nobody judges them. */
     judge: readJudge(env),
+    /** Beginnings of commands that count as tests, beside those that are known. */
+    testCommands: usableSetting(env, "test-commands"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
     /** Argument vectors; undefined: the program is looked for. */
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),

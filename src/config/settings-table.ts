@@ -174,6 +174,9 @@ export const SETTINGS = {
     "Address of a model that judges exchanges that the agent has not scored: the base URL of an OpenAI Chat Completions API, for example http://127.0.0.1:11434/v1. It needs outcomes and judge-model. Without judge-url nothing is sent anywhere.",
   ),
   "judge-model": setting("learning", "next", TEXT).means("Name of the model at judge-url."),
+  "test-commands": setting("learning", "session", WORDS, []).means(
+    "Commands that count as tests beside those that are known (docs/explanation/learning.md), for example `just check,./ci`. A command counts if it begins with these words.",
+  ),
   "max-chunks-per-file": setting("mining", "next", wholeNumber(0), 50_000).means(
     "Most drawers that one mined file may become. A larger file is skipped. 0 means no limit.",
   ),

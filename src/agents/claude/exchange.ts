@@ -15,9 +15,13 @@ const HOST_TAGS = [
 
 /**
  * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer,
- * from the host. `isWhole`: the transcript contains the results of all tools.
+ * from the host. `testCommands`: the user's setting. `isWhole`: the transcript contains the results of all tools.
  */
-export function lastExchange(transcript: string, lastAnswer: string): Exchange & { isWhole: boolean } {
+export function lastExchange(
+  transcript: string,
+  lastAnswer: string,
+  testCommands: readonly string[],
+): Exchange & { isWhole: boolean } {
   let user = "";
   let answers: string[] = [];
   let tools = new ToolUses();
@@ -29,7 +33,8 @@ export function lastExchange(transcript: string, lastAnswer: string): Exchange &
   }
   // At the time of the hook the transcript often lacks the last answer.
   if (lastAnswer.trim() !== "" && answers.at(-1) !== lastAnswer.trim()) answers.push(lastAnswer.trim());
-  return { user, assistant: answers.join("\n"), signals: signalsOf(tools.steps()), isWhole: tools.areAnswered() };
+  const signals = signalsOf(tools.steps(), testCommands);
+  return { user, assistant: answers.join("\n"), signals, isWhole: tools.areAnswered() };
 }
 
 /** Removes the host's additions from a message. Empty if the host alone wrote it, as when a subagent in the background has ended. */

@@ -36,7 +36,7 @@ export type MemoryParts = { env: Env; find?: Find | undefined; cwd?: string | un
 const sessionOf = (id: string): Session => ({ harness: "opencode", id });
 
 export class Memory {
-  readonly turns = new Turns();
+  readonly turns: Turns;
   readonly #settings: HarnessSettings;
   readonly #log: Hook["log"];
   readonly #hook: Hook;
@@ -52,6 +52,7 @@ export class Memory {
 
   constructor({ env, find, cwd }: MemoryParts) {
     this.#settings = readSettings(env);
+    this.turns = new Turns(this.#settings.testCommands);
     this.#log = debugLog(this.#settings.isDebug);
     const agent = this.#settings.agentName ?? "opencode";
     this.#hook = { ...hookOf(this.#settings, { ...env, MEMPALACE_AGENT_NAME: agent }, agent, this.#log), cwd };

@@ -36,6 +36,8 @@ type Turn = {
 const MESSAGES_KEPT = 500;
 
 export class Turns {
+  /** The user's setting. */
+  readonly #testCommands: readonly string[];
   readonly #turns = new Map<string, Turn>();
   /** Keyed by the id of the user's message. */
   readonly #told = new Map<string, Beside & { session: string }>();
@@ -45,6 +47,10 @@ export class Turns {
   readonly #compacted = new Set<string>();
   /** Sessions whose user has taken messages back since the last turn ended. */
   readonly #reverted = new Set<string>();
+
+  constructor(testCommands: readonly string[]) {
+    this.#testCommands = testCommands;
+  }
 
   begin(session: string, message: string, prompt: string): void {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
@@ -117,7 +123,7 @@ export class Turns {
     return {
       user: turn.prompt,
       assistant,
-      signals: [...new Set([...signalsOf([...turn.steps.values()]), ...reverted])],
+      signals: [...new Set([...signalsOf([...turn.steps.values()], this.#testCommands), ...reverted])],
     };
   }
 

@@ -106,7 +106,7 @@ export default function palace(pi: Pi): void {
     const user = prompt;
     prompt = "";
     if (user === "" || assistant === "") return;
-    const said = { user, assistant, signals: signalsOf(stepsIn(messages)) };
+    const said = { user, assistant, signals: signalsOf(stepsIn(messages), settings.testCommands) };
     await endTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, said);
   });
   on("agent_start", () => Promise.resolve(started.resolve()));

@@ -1,40 +1,25 @@
 /** Decides which commands answer a question, so that their failure means "no". Pure. Used by `command.ts`. */
-import { nameOf, programOf } from "./test-command.ts";
+import { type Command, commandOf } from "./shell.ts";
 
 /** Commands that answer no with exit code 1; another code is an error. */
-const WITH_ONE: ReadonlySet<string> = new Set([
-  ..."grep egrep fgrep zgrep rg ag ack diff cmp comm test [ which type pgrep command find fd expr let false pkill killall printenv read cat head tail wc".split(
-    " ",
-  ),
-]);
+const WITH_ONE =
+  /^(?:[efz]?grep|rg|ag|ack|diff|cmp|comm|test|\[|which|type|pgrep|command|find|fd|expr|let|false|pkill|killall|printenv|read|cat|head|tail|wc)$/;
 /** Commands that answer no with a code of their own. */
-const WITH_ANY: ReadonlySet<string> = new Set([
-  ..."kill pidof id getent nc ncat ping curl wget lsof fuser ls stat file readlink realpath xargs jq yq".split(" "),
-  ..."mountpoint tty pg_isready redis-cli rpm dpkg host dig nslookup ssh".split(" "),
-]);
+const WITH_ANY =
+  /^(?:kill|pidof|id|getent|nc|ncat|ping|curl|wget|lsof|fuser|ls|stat|file|readlink|realpath|xargs|jq|yq|mountpoint|tty|pg_isready|redis-cli|rpm|dpkg|host|dig|nslookup|ssh)$/;
 /** First or second words of any program that ask it. */
-const VERBS: ReadonlySet<string> = new Set([
-  ..."status show view list ls get inspect info describe exists has search outdated whoami ps top exec".split(" "),
-  ..."show-ref rev-parse ls-files ls-remote ls-tree check-ignore check-attr cat-file symbolic-ref".split(" "),
-]);
-const VERB_STARTS = ["is-", "has-", "get-"];
-const OPTIONS: ReadonlySet<string> = new Set(["--exit-code", "--exit-status", "-detailed-exitcode", "--contains"]);
-const GIT_OPTIONS: ReadonlySet<string> = new Set(["--get", "--quiet", "--verify"]);
+const VERB =
+  /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
+const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;
+const GIT_OPTION = / (?:--get|--quiet|--verify)(?: |$)/;
 /** A program of one line, which is not read, may ask as well. */
-const INTERPRETERS: ReadonlySet<string> = new Set("bash sh zsh node python python3 perl ruby".split(" "));
+const INTERPRETER = /^(?:bash|sh|zsh|node|python3?|perl|ruby)$/;
 
-/** `words`: of one simple command. */
-export function answersNo(words: readonly string[], exit: number): boolean {
-  const [program = "", ...rest] = programOf(words[0] === "sudo" ? words.slice(1) : words);
-  const name = nameOf(program);
-  if (WITH_ONE.has(name)) return exit === 1;
-  if (WITH_ANY.has(name)) return true;
-  if (name === "git" && (rest.includes("diff") || rest.includes("grep"))) return exit === 1;
-  const said = rest.filter((word) => !word.startsWith("-"));
-  const isAsked = rest.some(
-    (word) => word.startsWith("--is-") || OPTIONS.has(word) || (name === "git" && GIT_OPTIONS.has(word)),
-  );
-  if (isAsked || (INTERPRETERS.has(name) && rest.some((word) => ["-c", "-e", "-lc", "-ec"].includes(word))))
-    return true;
-  return said.slice(0, 2).some((word) => VERBS.has(word) || VERB_STARTS.some((start) => word.startsWith(start)));
+export function answersNo({ call }: Command, exit: number): boolean {
+  const { name, args } = commandOf(call.replace(/^sudo /, ""));
+  if (WITH_ONE.test(name) || (name === "git" && / (?:diff|grep)(?: |$)/.test(args))) return exit === 1;
+  if (WITH_ANY.test(name) || OPTION.test(args) || (name === "git" && GIT_OPTION.test(args))) return true;
+  if (INTERPRETER.test(name) && / -(?:[le]?c|e)(?: |$)/.test(args)) return true;
+  const said = args.split(" ").filter((word) => word !== "" && !word.startsWith("-"));
+  return said.slice(0, 2).some((word) => VERB.test(word));
 }

@@ -12,9 +12,7 @@ export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited"
 /** Exchange of a turn, with the signals of its tools. */
 export type Exchange = Readonly<{ user: string; assistant: string; signals: readonly HostSignal[] }>;
 
-const EDITORS: ReadonlySet<string> = new Set([
-  ...["edit", "write", "multiedit", "notebookedit", "patch", "apply_patch"],
-]);
+const EDITORS: ReadonlySet<string> = new Set("edit write multiedit notebookedit patch apply_patch".split(" "));
 
 /**
  * Returns a tool use as a step. `ended`: undefined if the host does not know it. Undefined for other tools, and for a command that has
@@ -28,9 +26,9 @@ export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined):
   return { kind: "ran", command, ...ended };
 }
 
-/** Returns the signals of the steps. The last run of tests decides, even if it is unclear. */
-export function signalsOf(steps: readonly Step[]): HostSignal[] {
-  const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step) : undefined));
+/** Returns the signals of the steps. The last run of tests decides, even if it is unclear. `testCommands`: the user's setting. */
+export function signalsOf(steps: readonly Step[], testCommands: readonly string[]): HostSignal[] {
+  const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step, testCommands) : undefined));
   const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
   const last = told.findLast((one) => one !== undefined);
   // A revert after a change of the same turn may take back that very change.

@@ -193,7 +193,10 @@ async function claudeCode(scene: Scene): Promise<string> {
       if (hasLost && told !== "") unmarkCompacted(scene.config, input.session);
       return told;
     },
-    turnEnded: () => keep({ ...scene, agent }, turnOf(input), () => exchangeOf(input, scene.untilMs - SPOOLING_MS)),
+    turnEnded: () =>
+      keep({ ...scene, agent }, turnOf(input), () =>
+        exchangeOf(input, scene.untilMs - SPOOLING_MS, settings.testCommands),
+      ),
     file: (session) => fileBeside(scene, session),
   };
   return answer(input, doors);
@@ -232,10 +235,14 @@ async function tell(
  * Reads the transcript's last exchange, for up to `LATE_MAX_MS` until it is whole. The host writes its transcript a
  * moment after it has called the hook: a tool's answer may still be missing.
  */
-async function exchangeOf({ transcript, lastAnswer }: HookInput, untilMs: number): Promise<Exchange> {
+async function exchangeOf(
+  { transcript, lastAnswer }: HookInput,
+  untilMs: number,
+  testCommands: readonly string[],
+): Promise<Exchange> {
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - LATE_STEP_MS);
   for (;;) {
-    const exchange = lastExchange(endOf(transcript), lastAnswer);
+    const exchange = lastExchange(endOf(transcript), lastAnswer, testCommands);
     if (exchange.isWhole || performance.now() >= lateMs) return exchange;
     await sleep(LATE_STEP_MS);
   }

@@ -238,27 +238,38 @@ test("a turn's end that is sent again after a kill counts once", async () => {
 
 const AT_WORK = { MEMPALACE_OUTCOMES: "on", MEMPALACE_AGENT_NAME: AGENT };
 
-test("Claude Code's hook reads the commands in the transcript, and sends their signals with the end of the turn", async () => {
-  await using scene = await begun();
-  const { palace, client, shown } = scene;
-  const line = (type: string, content: unknown): string => JSON.stringify({ type, message: { role: type, content } });
-  const transcript = join(palace.home, "t.jsonl");
-  writeFileSync(
-    transcript,
-    [
-      line("user", QUESTION),
-      line("assistant", [{ type: "tool_use", id: "a", name: "Bash", input: { command: "cd app; npm test" } }]),
-      line("user", [{ type: "tool_result", tool_use_id: "a", is_error: true, content: "Exit code 1\n3 failed" }]),
-      line("assistant", [{ type: "text", text: "All tests passed." }]),
-    ].join("\n"),
-  );
-  const input = { hook_event_name: "Stop", session_id: "1", transcript_path: transcript, cwd: palace.home };
-  const { code } = await palace.run("palace", ["hook", "claude-code", "--within", "30000"], {
-    ...{ env: AT_WORK, input: JSON.stringify(input) },
-  });
-  expect(code).toBe(0);
-  expect(saidOf(await why(client, shown))).toEqual([["failed", "tests-failed", 0.5]]);
-});
+test.each([
+  ["cd app; npm test", "", "tests-failed", 0.5],
+  ["just check", "", "command-failed", 0.25],
+  ["just check", "./ci, just check", "tests-failed", 0.5],
+])(
+  "a hook of Claude Code reads %j, with the setting test-commands %j, as %s",
+  async (command, setting, signal, weight) => {
+    await using scene = await begun();
+    const { palace, client, shown } = scene;
+    if (setting !== "") {
+      expect((await palace.run("palace", ["config", "set", "test-commands", setting])).code).toBe(0);
+      expect((await palace.run("palace", ["config", "list"])).stdout).toMatch(/^test-commands\s.*just check/m);
+    }
+    const line = (type: string, content: unknown): string => JSON.stringify({ type, message: { role: type, content } });
+    const transcript = join(palace.home, "t.jsonl");
+    writeFileSync(
+      transcript,
+      [
+        line("user", QUESTION),
+        line("assistant", [{ type: "tool_use", id: "a", name: "Bash", input: { command } }]),
+        line("user", [{ type: "tool_result", tool_use_id: "a", is_error: true, content: "Exit code 1\n3 failed" }]),
+        line("assistant", [{ type: "text", text: "All tests passed." }]),
+      ].join("\n"),
+    );
+    const input = { hook_event_name: "Stop", session_id: "1", transcript_path: transcript, cwd: palace.home };
+    const { code } = await palace.run("palace", ["hook", "claude-code", "--within", "30000"], {
+      ...{ env: AT_WORK, input: JSON.stringify(input) },
+    });
+    expect(code).toBe(0);
+    expect(saidOf(await why(client, shown))).toEqual([["failed", signal, weight]]);
+  },
+);
 
 test("the hook of the extension and the plugin sends their signals, and stores the exchange even with an unknown signal", async () => {
   await using scene = await begun();

@@ -1,9 +1,10 @@
 /** The last question and answer in a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
-import { lastExchange, saidByUser } from "../../../src/agents/claude/exchange.ts";
+import { lastExchange as read, saidByUser } from "../../../src/agents/claude/exchange.ts";
 
 const line = (type: string, content: unknown, more: object = {}): string =>
   JSON.stringify({ type, message: { role: type, content }, ...more });
+const lastExchange = (transcript: string, lastAnswer: string) => read(transcript, lastAnswer, []);
 const text = (words: string): object => ({ type: "text", text: words });
 
 test("the exchange is the user's last message and all texts of the agent after it", () => {

@@ -5,7 +5,7 @@ import { type Message, type Part, textOf, Turns } from "../../../src/agents/open
 const part = (more: object): { type: string; sessionID: string } => ({ type: "text", sessionID: "s", ...more });
 
 test("a turn ends once, with the user's words and the final text of each part of the answer", () => {
-  const turns = new Turns();
+  const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p0", messageID: "m1", text: "how?" }));
   // The session is idle before the answer begins.
@@ -20,7 +20,7 @@ test("a turn ends once, with the user's words and the final text of each part of
 });
 
 test("an interrupted answer does not end a turn, the next answer does", () => {
-  const turns = new Turns();
+  const turns = new Turns([]);
   turns.begin("s", "m1", "how?");
   turns.answer(part({ id: "p1", messageID: "m2", text: "I lo" }));
   turns.broke({ sessionID: "s", role: "assistant", error: { name: "MessageAbortedError" } });
@@ -31,7 +31,7 @@ test("an interrupted answer does not end a turn, the next answer does", () => {
 });
 
 test("the added text is in front of its message in a copy, and the host's own message stays as it is", () => {
-  const turns = new Turns();
+  const turns = new Turns([]);
   turns.tell("s", "m1", { scoring: "SCORE", context: "KNOWN" });
   const messages: Message[] = [
     { info: { id: "m1", role: "user" }, parts: [part({ text: "hidden", synthetic: true }), part({ text: "how?" })] },
@@ -48,7 +48,7 @@ test("the added text is in front of its message in a copy, and the host's own me
 });
 
 test("after a compaction a repeated text is added once, and an empty answer adds no text", () => {
-  const turns = new Turns();
+  const turns = new Turns([]);
   const told = (): string[] =>
     turns
       .shown(["m1", "m2", "m3"].map((id) => ({ info: { id, role: "user" }, parts: [part({ text: id })] })))
@@ -73,7 +73,7 @@ const tool = (id: string, command: string, state: object): Part => ({
 const done = (exit: unknown): object => ({ status: "completed", metadata: { output: "", exit } });
 
 function signals(...parts: Part[]): unknown {
-  const turns = new Turns();
+  const turns = new Turns(["just check"]);
   turns.begin("s", "m1", "how?");
   for (const one of parts) turns.answer(one);
   turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));
@@ -89,6 +89,7 @@ test("exit codes of the turn's commands become signals", () => {
     "tests-failed",
   ]);
   expect(signals(tool("a", "npm run build", done(2)))).toEqual(["command-failed"]);
+  expect(signals(tool("a", "just check", done(2)))).toEqual(["tests-failed"]);
   expect(signals(tool("a", "git revert HEAD", done(0)))).toEqual(["reverted"]);
 });
 
@@ -101,7 +102,7 @@ test("a tool that is running, was interrupted, or is of another session gives no
 });
 
 test("messages that the user has removed give one signal at the end of the next turn", () => {
-  const turns = new Turns();
+  const turns = new Turns([]);
   const turn = (): unknown => {
     turns.begin("s", "m1", "how?");
     turns.answer(part({ id: "p1", messageID: "m2", text: "So." }));

@@ -14,7 +14,7 @@ const called = (id: string, command: unknown, name = "bash"): PiRunMessage => ({
 const ended = (toolCallId: string, text: string, isError: boolean): PiRunMessage => ({
   ...{ role: "toolResult", toolCallId, isError, content: [{ type: "text", text }] },
 });
-const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(messages));
+const signals = (...messages: PiRunMessage[]): unknown => signalsOf(stepsIn(messages), []);
 
 test("exit codes of the run's commands become signals", () => {
   const failed = ended("a", "1 failed\n\nCommand exited with code 1", true);

@@ -50,6 +50,10 @@ const TESTS = [
   "./gradlew :app:test",
   "dotnet test",
   "bundle exec rspec",
+  "go -C app test ./...",
+  "python3.12 -m pytest",
+  "tox -p auto",
+  "tox -p auto -e py312",
   "vendor/bin/phpunit",
   "deno test -A",
   "./scripts/test",
@@ -64,7 +68,6 @@ const TESTS = [
   'npm test -- -t "a && b | c"',
   "set -o pipefail; npm test 2>&1 | tail -20",
   "set -euo pipefail\nnpm test | tee log",
-  "exec npm test",
   "npm \\\n  test",
 ];
 
@@ -204,9 +207,9 @@ test.each([
 
 test("a line of any length is read quickly", () => {
   for (const part of ["a ", "'", '"\\', "((", "&&", "| ", "> ", "2>&1 ", "x=1 ", "time ", "npm exec ", "\\\n", "#\n"]) {
-    const startedMs = performance.now();
+    const started = process.threadCpuUsage();
     for (const times of [1_990, 500_000]) toldBy(`npm test ${part.repeat(times)}`, 1);
     toldBy(part.repeat(1_990), 0);
-    expect(performance.now() - startedMs, part).toBeLessThan(500);
+    expect(process.threadCpuUsage(started).user, part).toBeLessThan(500_000);
   }
 });

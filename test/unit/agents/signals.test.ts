@@ -1,9 +1,10 @@
 /** Signals from the tools of a turn. */
 import { expect, test } from "vitest";
-import { signalsOf, type Step, stepOf } from "../../../src/agents/signal/signals.ts";
+import { signalsOf as read, type Step, stepOf } from "../../../src/agents/signal/signals.ts";
 
 const ran = (command: string, exit = 0): Step => ({ kind: "ran", command, exit, output: "" });
 const EDITED: Step = { kind: "edited" };
+const signalsOf = (steps: readonly Step[], named: readonly string[] = []): unknown => read(steps, named);
 
 test("the last run of tests decides, whatever was run before or after it", () => {
   expect(signalsOf([ran("npm test", 1), EDITED, ran("npm test"), ran("git status")])).toEqual(["tests-passed"]);
@@ -15,6 +16,24 @@ test("only the last command can count as failed, and failed tests do not count a
   expect(signalsOf([ran("npm run build", 1), ran("ls")])).toEqual([]);
   expect(signalsOf([ran("npm test"), ran("git push", 1)])).toEqual(["tests-passed", "command-failed"]);
   expect(signalsOf([])).toEqual([]);
+});
+
+test.each([
+  ["just check", ["tests-passed"], ["tests-failed"]],
+  ["CI=1 ./ci/all --fast 2>&1", ["tests-passed"], ["tests-failed"]],
+  ["cd app && X=1 timeout 60 uv run check -k x", ["tests-passed"], []],
+  ["set -o pipefail; just check | tail -5", ["tests-passed"], ["tests-failed"]],
+  ["just check || true", [], []],
+  ["just check; echo done", [], []],
+  ["just check | tail -5", [], []],
+  ["just check --list", [], []],
+  ["just checks", [], ["command-failed"]],
+  ["just", [], ["command-failed"]],
+  ["echo just check", [], ["command-failed"]],
+  ["npm test", ["tests-passed"], ["tests-failed"]],
+])("%j is judged by the commands that the user calls tests", (line, passed, failed) => {
+  const named = ["just  check", "./ci/all", "uv run check"];
+  expect([signalsOf([ran(line)], named), signalsOf([ran(line, 1)], named)]).toEqual([passed, failed]);
 });
 
 test("a revert before any edit of this turn is about the turn before; after an edit it gives no signal", () => {

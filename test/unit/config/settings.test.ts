@@ -120,12 +120,24 @@ test("a door in the file counts apart from one in the environment, and off close
 });
 
 test("extensions and hooks read the settings file of their palace", () => {
-  load({ outcomes: true, "wake-up": false, "judge-url": "http://127.0.0.1:1/v1", "judge-model": "m" });
+  load({
+    outcomes: true,
+    "wake-up": false,
+    "judge-url": "http://127.0.0.1:1/v1",
+    "judge-model": "m",
+    "test-commands": ["just check", "./ci"],
+  });
   expect(readHarness(harnessEnv({ HOME: home }))).toMatchObject({
-    ...{ outcomes: "on", wakeUp: false, judge: { url: "http://127.0.0.1:1/v1", model: "m" } },
+    ...{
+      outcomes: "on",
+      wakeUp: false,
+      testCommands: ["just check", "./ci"],
+      judge: { url: "http://127.0.0.1:1/v1", model: "m" },
+    },
   });
   expect(readHarness(harnessEnv({ HOME: home, MEMPALACE_OUTCOMES: "off" })).outcomes).toBe("off");
-  expect(readHarness(harnessEnv({ HOME: home }, "/another/palace")).wakeUp).toBe(true);
+  expect(readHarness(harnessEnv({ HOME: home }, "/another/palace"))).toMatchObject({ wakeUp: true, testCommands: [] });
+  expect(readHarness({ MEMPALACE_TEST_COMMANDS: " just check ,, ./ci," }).testCommands).toEqual(["just check", "./ci"]);
 });
 
 test("a value of each kind stays the same as text and as its variable", () => {
