@@ -24,7 +24,9 @@ test("every folder of src has a README of at most a page", () => {
   const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const pages = folders.map(({ name }) => join("src", name, "README.md"));
   expect(pages.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  const long = pages.filter((path) => readFileSync(join(ROOT, path), "utf8").split("\n").length > 70);
+  // A block that a test records is beside the page, not of it.
+  const prose = (path: string): string => readFileSync(join(ROOT, path), "utf8").replaceAll(/```[\s\S]*?```/g, "");
+  const long = pages.filter((path) => prose(path).split("\n").length > 70);
   expect(long).toEqual([]);
 });
 
