@@ -44,6 +44,7 @@ export const ERROR_CODES = {
   FEEDER_PARTIAL: "some sources were not filed",
 } as const;
 
+/** The name of an error: family, underscore, reason. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
@@ -71,6 +72,10 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "FEEDER_PARTIAL",
 ]);
 
+/**
+ * Details of an error. `op`: the step that failed. `cause`: the error behind it, which stays on this side. `retryAfterMs`: how long to wait
+ * before a retry.
+ */
 export type PalaceErrorOptions = { op?: string; cause?: unknown; retryAfterMs?: number };
 
 /** The form in which an error crosses the wire, as `error.data`. The cause stays at home. */
@@ -113,6 +118,7 @@ export class PalaceError extends Error {
 /** Usual hint of PROTOCOL_BAD_PARAMS, if no better one is known: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "the --help of the command says what it takes";
 
+/** True for a code of the table. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
 }

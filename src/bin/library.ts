@@ -5,6 +5,7 @@ import { loadConfig } from "../config/config.ts";
 export type { CallOptions, Client, ToolInfo } from "../wire/client/client.ts";
 export { type ErrorCode, PalaceError } from "../base/errors.ts";
 
+/** The palace that a program connects to, and the program's name. */
 export type ConnectOptions = {
   /** Name under which the audit log keeps the writes of this program. */
   agent: string;

@@ -40,13 +40,20 @@ import type {
 
 export type * from "./status.ts";
 
+/** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+/** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
+/** A request's id, which its answer repeats; unique among a connection's open requests. */
 export type RequestId = string | number;
+/** A JSON-RPC 2.0 request; without an id it is a notification. */
 export type RpcRequest = { jsonrpc: "2.0"; id?: RequestId | null; method: string; params?: unknown };
+/** A message that gets no answer. */
 export type RpcNotification = { jsonrpc: "2.0"; method: string; params?: unknown };
+/** A JSON-RPC 2.0 error. `data`: WireErrorData for errors of ours. */
 export type RpcError = { code: number; message: string; data?: unknown };
+/** An answer. `id` null: to a message whose id could not be read. */
 export type RpcResponse = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: RpcError });
 
 /** JSON-RPC numbers we use. Our typed errors travel as SERVER_ERROR with `data: WireErrorData`. */
@@ -81,6 +88,8 @@ export const UNNAMED_AGENT = "mcp";
  */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
+
+/** One of the sets of tools. */
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
 /** MCP's own header, the negotiated revision: on a request to `/mcp`, and on the upgrade of a link that has connected again. */
@@ -95,9 +104,11 @@ export const PROTOCOL_HEADER = "palace-protocol";
 
 /** A peer's role: everything but administration; read only; everything. Peers on the UNIX socket are admins. */
 export const ROLES = ["agent", "reader", "admin"] as const;
+
+/** A role's name. */
 export type Role = (typeof ROLES)[number];
 
-/** `broker.json`: a hint of the broker's address. Only `/health` with the same instanceId proves it. */
+/** Content of `broker.json`, a hint of the broker's address. Only `/health` with the same instanceId proves it. */
 export type BrokerFile = {
   schema: 1;
   instanceId: string;
@@ -113,6 +124,7 @@ export type BrokerFile = {
   gate?: string;
 };
 
+/** How a search ranks: by words, by meaning, by both; `auto` chooses. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
 /** The filing record of one source: enough for a feeder to know that nothing changed. */
@@ -134,7 +146,7 @@ export type SweptMessage = {
   content: string;
 };
 
-/** `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
+/** A job and its parameters. `chroma`: the executable to write with; left out: whichever works; null: none, the files are written without. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
@@ -145,8 +157,11 @@ export type JobRequest =
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** Rebuilds the public palace if it is not usable as it is; `dryRun` only reports. */
   | { kind: "migrate"; dryRun: boolean };
+
+/** A job's kind. */
 export type JobKind = JobRequest["kind"];
 
+/** The state of a job. Times: Unix, ms. */
 export type JobReport = {
   id: string;
   kind: JobKind;
@@ -363,4 +378,5 @@ export type Methods = {
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };
 
+/** The name of one of our own methods. */
 export type MethodName = keyof Methods;

@@ -21,8 +21,10 @@ export interface ClosetTx {
   remove(sourceFile: string): number;
 }
 
+/** A closet that a search may show. Shape: `vector` is L2-normalised. */
 export type SearchCloset = { sourceFile: string; text: string; vector: Float32Array };
 
+/** Reads closets. Concurrency: any time; each call sees what is committed. */
 export interface ClosetReader {
   /** Closets of the drawers' sources that have their vector, in filing order. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];

@@ -3,12 +3,13 @@
 /** Scalar metadata as a palace keeps it (palace.md 4.7); keys are upstream's, snake_case. */
 export type Metadata = Record<string, MetadataValue>;
 
+/** A plain value of a drawer's metadata. */
 export type Scalar = string | number | boolean;
 
 /** Lists are of one type, and only in foreign rows: Chroma has them since 1.5, MemPalace makes none. */
 export type MetadataValue = Scalar | Scalar[];
 
-/** Array.isArray does not narrow the type for the compiler. */
+/** True for a list. Array.isArray does not narrow the type for the compiler. */
 export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
@@ -22,6 +23,7 @@ export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
+/** A wing, a room, both, or anywhere. */
 export type PlaceFilter = { wing?: string; room?: string };
 
 /** A place, and further conditions on a drawer's metadata. */
@@ -32,5 +34,5 @@ export type DrawerFilter = PlaceFilter & {
   before?: string;
 };
 
-/** 3.3.6 joins the parts of an id plainly, 3.11 puts each part's length in front. */
+/** The form of a drawer's id: 3.3.6 joins the parts of an id plainly, 3.11 puts each part's length in front. */
 export type IdRecipe = "bare" | "v3";

@@ -12,9 +12,10 @@ export type Fact = {
   sourceCloset: string | null;
 };
 
+/** A fact to be written, with the source that it was read from. `atMs`: Unix time. */
 export type NewFact = Fact & { sourceFile: string | null; sourceDrawerId: string | null; atMs: number };
 
-/** With the entities' names; a fact about an entity that has no row is left out, as upstream's joins do. */
+/** A fact with the entities' names; a fact about an entity that has no row is left out, as upstream's joins do. */
 export type NamedFact = Fact & { subjectName: string; objectName: string };
 
 /** Links between rooms of two wings, or between entities of one; a record is upstream's JSON object. */
@@ -23,6 +24,7 @@ export type LinkKind = "tunnel" | "hallway";
 /** Kinds of rows of the graph. */
 export type GraphKind = "entity" | "triple" | LinkKind;
 
+/** A tunnel or hallway as upstream's JSON object. */
 export type LinkRecord = Record<string, unknown>;
 
 /** Drawers of one room, wing and hall ("" = none) and their latest `date` ("" = none), by room, wing and hall. */

@@ -15,6 +15,7 @@ export type ForgetSelector = {
   words?: readonly string[];
 };
 
+/** Everything that a selector names. */
 export type Found = {
   /** Rows, with all slices of a split drawer. */
   drawers: Drawer[];
@@ -47,10 +48,10 @@ export interface ImportedTx {
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };
-/** `text`: the text that is removed or restored, or a fact's words; absent if it has no words. */
+/** One change that is taken back. `text`: the text that is removed or restored, or a fact's words; absent if it has no words. */
 export type PlannedUndo = UndoItem & { text?: string };
 
-/** `writes`: the agent's writes that arrived in that time; for `tooOld` ones the changes are no longer known. */
+/** The changes of an agent that are taken back. `writes`: the agent's writes that arrived in that time; for `tooOld` ones the changes are no longer known. */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];
   writes: number;

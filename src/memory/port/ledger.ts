@@ -187,4 +187,5 @@ export type WriteOutcome = {
 /** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
 export type PendingText = { row: number; textVersion: number; text: string };
 
+/** A row's vector. `textVersion`: the text that it was made from; an older one is dropped. */
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };

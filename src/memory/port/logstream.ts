@@ -15,8 +15,10 @@ export type EventText = {
   body: string;
 };
 
+/** An event to be appended. `atMs`: Unix time. */
 export type NewEvent = EventText & { metadata: Record<string, unknown>; artifactIds: readonly string[]; atMs: number };
 
+/** An event as it is stored, with upstream's column names. `created_at`: ISO 8601. */
 export type StreamEvent = EventText & {
   id: string;
   /** Its position in this file, in order of arrival; cursors use it. */
@@ -30,6 +32,7 @@ export type StreamEvent = EventText & {
   metadata: unknown;
 };
 
+/** A text to be stored beside the events. `atMs`: Unix time. */
 export type NewArtifact = {
   kind: string;
   content: string;
@@ -38,6 +41,7 @@ export type NewArtifact = {
   atMs: number;
 };
 
+/** A stored artifact without its text. `created_at`: ISO 8601; `sha256`: hex. */
 export type Artifact = {
   id: string;
   kind: string;
@@ -70,7 +74,7 @@ export type EventQuery = {
   newestFirst: boolean;
 };
 
-/** `more`: there were others within the limit, and no room for them. */
+/** One page of events. `more`: there were others within the limit, and no room for them. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */

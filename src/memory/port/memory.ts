@@ -48,6 +48,7 @@ export type MemoryReader = Pick<
   | "graph"
 >;
 
+/** Indexes that recall asks. */
 export type MemoryIndexes = {
   lexical: Pick<LexicalIndex, "candidates">;
   vectors: Pick<VectorIndex, "around" | "similarity">;

@@ -3,13 +3,15 @@ import type { HostSignal } from "../../protocol/outcome.ts";
 
 /** An outcome that counts; `unknown` changes nothing and is not kept. */
 export type Telling = "worked" | "failed" | "partial";
+/** An outcome as an agent may state it. */
 export type Outcome = Telling | "unknown";
 
+/** An outcome on record. `atMs`: Unix time; `reason`: the words that came with it. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
 /** Sign of an outcome that nobody has stated. */
 export type Signal = HostSignal | "asked-again";
-/** `judge`: a model that the user has named for it. */
+/** The one who stated an outcome. `judge`: a model that the user has named for it. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
 /** Record of a question that memories were shown for; it holds no words. */

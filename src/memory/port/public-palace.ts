@@ -16,6 +16,7 @@ export type AdoptionBatch = {
   model: string | undefined;
 };
 
+/** One drawer as Chroma stores it. Shape: `vector` is Float32Array[dimensions], L2-normalised. */
 export type PalaceRecord = { id: string; text: string; metadata: Metadata; vector: Float32Array };
 
 /**

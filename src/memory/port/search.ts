@@ -11,6 +11,7 @@ export type Scored = { row: number; score: number };
  */
 export type LexicalParts = { drawer: number; pairs: number; source: number; coverage: number };
 
+/** A row with its score and the parts of it. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
 /** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
@@ -41,6 +42,7 @@ export interface VectorIndex {
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;
 }
 
+/** The embedding model. `id` differs for models whose vectors cannot be compared; `dimensions`: numbers of a vector. */
 export type ModelIdentity = { id: string; dimensions: number };
 
 /**

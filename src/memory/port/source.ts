@@ -1,9 +1,10 @@
 /** The origins of drawers: documents and transcripts, the parts in which they are sent, and the files they name. */
 import type { Miner } from "../../protocol/filing.ts";
 
+/** The filing record of one source. `mtime`: seconds since 1970; `sha256`: of the content, hex. */
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
-/** `below`: an absolute folder; `after`: the last name of the page before. */
+/** A question for mined sources. `below`: an absolute folder; `after`: the last name of the page before. */
 export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
 
 /** Page of mined sources. `last`: the cursor for the next page; undefined on the last page. */

@@ -10,7 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const MARK = "palace-bridge";
 
-/** `command` holds the words that sshd's shell runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
+/** Adds the key's line. `command`: the words that sshd's shell runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
 export function authorizeKey(
   file: string,
   publicKey: string,
@@ -30,7 +30,7 @@ export function authorizeKey(
   return true;
 }
 
-/** Returns true if there was such a line. Errors: CONFIG_BAD_VALUE. */
+/** Removes the key's line. Returns true if there was one. Errors: CONFIG_BAD_VALUE. */
 export function revokeKey(file: string, publicKey: string): boolean {
   const [, key] = parseKey(publicKey);
   const lines = readLines(file);

@@ -8,6 +8,7 @@ const CHANNEL_TIMEOUT_MS = 30_000;
 /** The most that a login shell may print before the gate's greeting. */
 const NOISE_MAX_BYTES = 64 * 1024;
 
+/** Events of a connection that opens channels. `why`: one sentence for people. */
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
 /**

@@ -27,6 +27,7 @@ const GATE_MAX_MS = 25_000;
 /** The time that `docker` has to exit after the end of its input; then it is killed. */
 const END_MAX_MS = 2_000;
 
+/** Channels into one container. Emits `connected` and `down` with each channel that opens or fails. */
 export class DockerExec extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #gate: keyof typeof GATES;

@@ -14,8 +14,8 @@ export function containerOf(target: string): string | undefined {
 }
 
 /**
- * `dockerOptions` choose the engine on docker's command line. Returns the settings, which are written only after the
- * container's gate has answered. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
+ * Sets the bridge up and returns its settings, which are written only after the container's gate has answered.
+ * `dockerOptions` choose the engine on docker's command line. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
  */
 export async function setUpDockerBridge(
   paths: BridgePaths,

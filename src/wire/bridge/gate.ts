@@ -18,6 +18,7 @@ export const GATE_COMMAND = "palace gate";
  */
 export const GATE_GREETING = "\0palace-gate 1\n";
 
+/** The gate's own streams, and the settings of the host that it runs on. */
 export type GateOptions = {
   config: Config;
   stdin: NodeJS.ReadableStream;

@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import { DockerExec } from "./docker-exec.ts";
 import type { BridgeSettings } from "./settings.ts";
 
+/** A socket that leads to the broker's own, until `close`. */
 export type OwnerWay = { socketPath: string; close: () => void };
 
 /** Resolves when the container has let us in. Errors: as DockerExec.channel. */

@@ -18,6 +18,7 @@ const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
 const STDERR_KEPT_CHARS = 500;
 
+/** The host, port and user that ssh connects to. */
 export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
 
 /**
@@ -86,6 +87,9 @@ function asPalaceError(
   return new PalaceError(code, `${where} cannot be reached: ${error.message}`, hint, { cause: error });
 }
 
+/**
+ * One SSH connection with its channels. Emits `connected` and `down` when the connection does, not with each channel.
+ */
 export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #privateKey: Buffer;

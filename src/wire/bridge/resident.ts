@@ -21,6 +21,7 @@ import {
 import { DockerExec } from "./docker-exec.ts";
 import { SshCommand } from "./ssh-command.ts";
 
+/** Settings of a resident. `idleExitMs`: how long the resident stays without a client; 0 keeps it for ever. */
 export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
 
 const WATCH_MS = 1_000;

@@ -6,8 +6,10 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 
+/** The bridge's folder, and the socket that its agents connect to. */
 export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
 
+/** Content of `bridge.json`. */
 export type BridgeSettings = {
   schema: 1;
   /** The host as the user names it, and as ssh resolves it. */
@@ -31,6 +33,7 @@ export type BridgeSettings = {
   dockerOptions?: string[];
 };
 
+/** Content of `state.json`, the resident's last report. */
 export type BridgeState = {
   state: "connecting" | "connected" | "down" | "ended";
   pid: number;
@@ -43,28 +46,33 @@ export type BridgeState = {
   channels: number;
 };
 
-/** Undefined when no bridge is set up. */
+/** Returns undefined when no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
   const settings = read(join(bridgeDir, "bridge.json")) as BridgeSettings | undefined;
   return settings?.schema === 1 ? settings : undefined;
 }
 
+/** Writes `bridge.json` in one step. Errors: the system's. */
 export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettings): void {
   put(bridgeDir, "bridge.json", settings);
 }
 
+/** Returns undefined without a report, or for an unreadable one. */
 export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
   return read(join(bridgeDir, "state.json")) as BridgeState | undefined;
 }
 
+/** Writes `state.json` in one step. Errors: the system's. */
 export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void {
   put(bridgeDir, "state.json", state);
 }
 
+/** Returns the path of the bridge's private key; the public one is beside it, with `.pub`. */
 export function keyFile({ bridgeDir }: BridgePaths): string {
   return join(bridgeDir, "id_ed25519");
 }
 
+/** Removes the bridge's folder with its key. Errors: the system's. */
 export function removeSettings({ bridgeDir }: BridgePaths): void {
   rmSync(bridgeDir, { recursive: true, force: true });
 }

@@ -15,6 +15,7 @@ import { ensureKey } from "./key.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";
 
+/** Options of `palace bridge setup`. `onStep` gets one line for people after each step. */
 export type SetupOptions = {
   paths: BridgePaths;
   /** The host as `ssh` takes it: host, user@host, or an alias of the user's configuration. */
@@ -204,6 +205,7 @@ function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Returns a host key's fingerprint in ssh's own form, `SHA256:…`. Shape: `key` is in SSH's wire format. */
 export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }

@@ -27,6 +27,7 @@ export function sshArguments(sshConfig: string | undefined): string[] {
   return [...(sshConfig === undefined ? [] : ["-F", sshConfig]), "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"];
 }
 
+/** Channels through one forwarding of `ssh`. Emits `connected` and `down` when the forwarding does. */
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };

@@ -8,6 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
+/** Proof of both sides for one request. */
 export type Authorization = {
   /** Sent with the one request. */
   headers: Record<string, string>;

@@ -25,11 +25,19 @@ import { Link } from "./link.ts";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
+/** Settings of a connection. `agent`: the name for the audit log. `start`: `never` fails without a broker, `auto` starts one. */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never" };
+/** Settings of one call. `key`: the idempotency key, by default a new one. `timeoutMs`: the wait for the answer, repetitions included. */
 export type CallOptions = { key?: string; timeoutMs?: number };
+/** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
 
+/**
+ * A connection to one palace's broker, which is made again when it is lost. Concurrency: calls may overlap; a broker
+ * answers them in any order.
+ */
 export interface Client {
+  /** The broker's state when the connection was made. */
   readonly health: Health;
   /** Calls one of our own methods. Errors: PalaceError, the broker's or the transport's. */
   call<M extends MethodName>(
@@ -39,11 +47,13 @@ export interface Client {
   ): Promise<Methods[M]["result"]>;
   /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError carrying upstream's message. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
+  /** Lists the tools that this client's settings show. Errors: as `call`. */
   listTools(): Promise<ToolInfo[]>;
+  /** Ends the connection; open calls get no answer. */
   close(): void;
 }
 
-/** Errors: those of discovery and start. */
+/** Connects, and returns once a broker has answered. Errors: those of discovery and start; TRANSPORT_CLOSED. */
 export async function connectClient({ config, agent, start }: ConnectOptions): Promise<Client> {
   const waiting = new Map<number, { resolve: (response: RpcResponse) => void }>();
   const link = new Link({
@@ -118,7 +128,7 @@ export function toolValue(name: string, result: unknown): Json {
   return JSON.parse(text) as Json;
 }
 
-/** Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */
+/** Returns the error that an answer carries. Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };

@@ -24,6 +24,7 @@ type State =
   | { name: "connected"; socket: Socket; sinceMs: number }
   | { name: "closed" };
 
+/** The owner's part of a connection: how to reach a broker, and what to do with its messages. */
 export type ConnectionOwner = {
   /** Reaches a broker; undefined: try again. Errors: PalaceError and system errors, which end the attempt. */
   dial: () => Promise<Stream | undefined>;
@@ -43,6 +44,7 @@ export type ConnectionOwner = {
   isAwaiting: () => boolean;
 };
 
+/** The connection of one owner. Its state says whether messages can be sent. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;

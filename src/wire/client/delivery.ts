@@ -16,6 +16,7 @@ const REFUSALS_MAX = 3;
 /** Bounds the writes of one tool that a delivery sends although the broker refuses them; the rest are left unsent. */
 const LEFT_MAX = 16;
 
+/** A request or notification; its `params`, if any, are an object. */
 export type Message = RpcRequest & { params?: Record<string, unknown> };
 
 /** True for an agent's write, and for the end of its turn. */

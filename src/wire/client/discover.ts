@@ -32,6 +32,7 @@ type Candidate = {
 };
 const BRIDGE_TIMEOUT_MS = 10_000;
 
+/** A socket that carries messages. `rest`: bytes that have arrived already; the socket is paused behind them. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
 /** Thirty times the size of the file that a broker writes. */
@@ -199,7 +200,7 @@ async function firstLive<T>(
   return undefined;
 }
 
-/** Errors: TRANSPORT_SANDBOXED, when this process may open no socket: a broker started by it could not open one either. */
+/** Checks that this process may open sockets: a broker that it starts needs one, too. Errors: TRANSPORT_SANDBOXED. */
 export async function assertSockets(config: Config): Promise<void> {
   try {
     (await dial({ kind: "unix", path: config.paths.socketPath })).destroy();

@@ -39,6 +39,7 @@ import {
   STARTING_TIMEOUT_MS,
 } from "./timeouts.ts";
 
+/** The owner's settings of a link. */
 export type LinkOptions = {
   config: Config;
   agent: string;
@@ -52,6 +53,10 @@ export type LinkOptions = {
   clock?: Clock;
 };
 
+/**
+ * Ways to a broker: `open` returns undefined without one, `ensure` returns when there is one. Errors: those of
+ * discovery and start.
+ */
 export type Reach = {
   open: (config: Config, agent: string, revision?: McpVersion) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
@@ -72,6 +77,7 @@ const ADD_DRAWER = '"mempalace_add_drawer"';
 type Outage = typeof import("./outage.ts") &
   typeof import("./delivery.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
+/** The calls of one owner, each answered once: by a broker, from the spool, or with an error. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #clock: Clock;

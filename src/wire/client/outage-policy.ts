@@ -17,6 +17,7 @@ import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { BUSY_TIMEOUT_MS, OUTAGE_TIMEOUT_MS, REPEAT_TIMEOUT_MS, RESTART_TIMEOUT_MS, RETRY_MAX_MS } from "./timeouts.ts";
 
 /**
+ * A link's knowledge of its broker.
  * - `unknown`: no broker has answered yet.
  * - `present`: one answers.
  * - `refusing`: one answers but refuses the spooled writes for now (a full disk, say): later writes are spooled behind them.
@@ -24,8 +25,10 @@ import { BUSY_TIMEOUT_MS, OUTAGE_TIMEOUT_MS, REPEAT_TIMEOUT_MS, RESTART_TIMEOUT_
  * - `absent`: an outage was noticed: the link looks for a broker, but no longer waits for one.
  */
 export type Presence = "unknown" | "present" | "refusing" | "lost" | "absent";
+/** An event that changes what a link knows of its broker. */
 export type Sighting = "connected" | "took the spool" | "refused the spool" | "ended" | "outage";
 
+/** Returns the state after `sighting`. */
 export function nextPresence(presence: Presence, sighting: Sighting): Presence {
   switch (sighting) {
     case "connected":
@@ -48,7 +51,7 @@ export function dialTimeoutMs(presence: Presence, spools: boolean): number {
   return presence === "unknown" ? ABSENT_TIMEOUT_MS : RESTART_TIMEOUT_MS;
 }
 
-/** `isWrite` is asked only where it matters. */
+/** Decides about a call that was just made. `isWrite` is called only if a broker refuses writes. */
 export function fateOfNew(
   presence: Presence,
   isConnected: boolean,
@@ -58,7 +61,10 @@ export function fateOfNew(
   return isConnected ? "send" : "wait";
 }
 
-/** `data`: of the answer's error. The broker did not take a call that it answers as busy or as shutting down. */
+/**
+ * Decides about a call that has an answer. `data`: of the answer's error. A broker that is busy or shutting down did not take
+ * the call.
+ */
 export function fateOfAnswered(
   data: Partial<WireErrorData> | undefined,
   waitedMs: number,

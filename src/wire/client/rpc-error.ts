@@ -2,6 +2,7 @@
 import { PalaceError } from "../../base/errors.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 
+/** Returns the error as it crosses the wire. An error that is not ours becomes upstream's `Internal tool error`. */
 export function toRpcError(error: unknown): RpcError {
   if (!(error instanceof PalaceError)) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));

@@ -11,6 +11,7 @@ import { answerInstead } from "./outage.ts";
 import { isOutage } from "./outage-policy.ts";
 import { Spool } from "./spool.ts";
 
+/** One tool call of a command. `key`: its idempotency key. */
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 type Outage = Readonly<{ away: PalaceError; rules: OfflineRules }>;
 

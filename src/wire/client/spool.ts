@@ -12,9 +12,11 @@ import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 
-/** `line` is the tools/call as the agent sent it, or a `turn.end`, with its key; `tool` names it. */
+/** A write on disk. `line`: the tools/call as the agent sent it, or a `turn.end`, with its key. `tool` names it. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
+/** A spooled write, and the name of its file. */
 export type SpoolEntry = SpooledWrite & { name: string };
+/** A write that a broker refused for good. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
 /** `againAtMs` is when a person had it sent again: its age counts from then. */
 type StoredWrite = SpooledWrite & { againAtMs?: number };
@@ -44,6 +46,7 @@ const HALF_MAX_MS = 60_000;
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
 
+/** The spool of one palace on one machine. Concurrency: any number of processes may use the folder. */
 export class Spool {
   readonly folder: string;
   /** How often a broker refused a write for now, by its name, as far as this process has seen. */

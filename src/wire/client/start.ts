@@ -32,6 +32,7 @@ const START_AGAIN_MS = 1_000;
 /** The pause between attempts: when a resident already runs, a second one exits at once. */
 const BRIDGE_RESTART_MS = 5_000;
 
+/** A broker that answers. `started`: true when this call started it. */
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
 /** True after `palace stop`: no client starts a broker then. */
@@ -44,6 +45,7 @@ export function clearStop(config: Config): void {
   clearStopped(config.paths);
 }
 
+/** Bounds of the wait for a broker. */
 export type EnsureOptions = {
   /**
    * The wait for a broker that we cannot start. By default there is none, except for a read-only palace: there it lasts
@@ -210,7 +212,7 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   );
 }
 
-/** `more` holds further arguments of the broker. */
+/** Starts a broker that outlives this process, and does not wait for it. `more`: further arguments of the broker. */
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);

@@ -8,11 +8,12 @@ import { PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Door } from "../../protocol/spec.ts";
 
+/** A broker's address. */
 export type Endpoint = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
 const PORT_MAX = 65_535;
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Parses `unix:/path`, `http://host:port` or `tcp://host:port`. Errors: CONFIG_BAD_VALUE. */
 export function parseEndpoint(text: string): Endpoint {
   if (text.startsWith("unix:")) return { kind: "unix", path: text.slice("unix:".length).replace(/^\/\/(?=\/)/, "") };
   const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
@@ -25,12 +26,13 @@ export function parseEndpoint(text: string): Endpoint {
   );
 }
 
+/** Returns the text that `parseEndpoint` reads. */
 export function formatEndpoint(endpoint: Endpoint | Door): string {
   if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
   return `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
 }
 
-/** A connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
+/** Returns a connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
 export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   return new Promise((resolve, reject) => {

@@ -13,6 +13,7 @@ export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Bu
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
+/** Cuts a byte stream into lines, whatever its chunks. Memory: one line of at most `sizeMaxBytes`. */
 export class FrameSplitter {
   readonly #sizeMax: number;
   readonly #returnedAt: number;
@@ -99,6 +100,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** A line's content, or the reason why it has none. */
 export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
 
+/** Decodes a line. An empty `why` means a blank line, which says nothing. Never throws. */
 export function decodeFrame(bytes: Buffer): Decoded {
   let text: string;
   try {

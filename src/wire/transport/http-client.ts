@@ -13,7 +13,7 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
-/** Turns the connection into a stream of messages. `rest` is what followed the head already. */
+/** Turns the connection into a stream of messages. `rest`: bytes after the head. Errors: those of `get`. */
 export async function upgrade(
   socket: Socket,
   headers: Record<string, string>,
@@ -33,7 +33,10 @@ export async function upgrade(
   return response;
 }
 
-/** GET with `Connection: close`; the body as text. */
+/**
+ * Sends a GET with `Connection: close` and returns the answer, with the body as text. Errors: BROKER_DENIED, BROKER_BUSY,
+ * TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT.
+ */
 export async function get(
   socket: Socket,
   path: string,

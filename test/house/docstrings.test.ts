@@ -1,0 +1,81 @@
+/** Each export that others build on says what it is: a verb or a noun first, then shapes, units and errors. */
+import { expect, test } from "vitest";
+import { sourceFiles } from "./source-files.ts";
+
+/** Folders and files whose exported functions, classes and types have a docstring each. */
+const DOCUMENTED = [
+  "src/wire/client/",
+  "src/wire/transport/",
+  "src/shim/",
+  "src/wire/bridge/",
+  "src/memory/port/",
+  "src/bin/library.ts",
+  "src/protocol/spec.ts",
+  "src/base/errors.ts",
+];
+
+const EXPORT =
+  /^export (?:declare )?(?:(?:async )?function\*? |(?:abstract )?class |type |interface |const )(\w+)(.*)$/;
+const files = sourceFiles("src").filter(({ path }) => DOCUMENTED.some((place) => path.startsWith(place)));
+
+type Exported = { name: string; isFunction: boolean; docstring: string };
+
+/** Constants count when they are functions. An export without a docstring has an empty one. */
+function exportsOf(text: string): Exported[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, at) => {
+    const [, name = "", rest = ""] = EXPORT.exec(line) ?? [];
+    if (name === "" || (line.startsWith("export const") && !rest.includes("=>"))) return [];
+    const isFunction = /^export (?:async )?(?:function|const)/.test(line);
+    if (lines[at - 1]?.trimEnd().endsWith("*/") !== true) return [{ name, isFunction, docstring: "" }];
+    const block = lines
+      .slice(
+        lines.slice(0, at).findLastIndex((one) => one.startsWith("/**")),
+        at,
+      )
+      .join(" ");
+    return [{ name, isFunction, docstring: block.replaceAll(/\s*\*+\/?\s+|\/\*\*\s+|\*\//g, " ").trim() }];
+  });
+}
+
+/** A verb before anything else, for a function: "Returns …", "True when …"; a noun for a type. */
+function isWell({ isFunction, docstring }: Exported): boolean {
+  return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
+}
+
+test("every exported function, class and type of these folders has a docstring, a verb or a noun first", () => {
+  for (const place of DOCUMENTED)
+    expect(
+      files.filter(({ path }) => path.startsWith(place)),
+      place,
+    ).not.toEqual([]);
+  const silent = files.flatMap(({ path, text }) =>
+    exportsOf(text)
+      .filter((one) => !isWell(one))
+      .map(({ name, docstring }) => `${path}: ${name}: ${docstring}`),
+  );
+  expect(silent).toEqual([]);
+});
+
+test("an export without a docstring is found, whatever it is", () => {
+  const text = [
+    "/** File. */",
+    'import { x } from "x";',
+    ...["export function a() {}", "export async function b() {}", "export class C {}", "export type D = 1;"],
+    ...["export interface E {}", "export const f = () => 1;", "export const G = 1;"],
+    ...["function own() {}", 'export type { I } from "x";'],
+    ...["/** Errors: none. */", "export function j() {}", "/** `k`: a key. */", "export type K = 1;"],
+    ...[
+      "/** Returns one. */",
+      "export function l() {}",
+      "/**",
+      " * A noun",
+      " * of two lines.",
+      " */",
+      "export class M {}",
+    ],
+  ];
+  const found = exportsOf(text.join("\n"));
+  expect(found.filter((one) => !isWell(one)).map(({ name }) => name)).toEqual([..."abCDEfjK"]);
+  expect(found.filter(isWell).map(({ docstring }) => docstring)).toEqual(["Returns one.", "A noun of two lines."]);
+});
