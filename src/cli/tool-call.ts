@@ -2,7 +2,7 @@
  * Makes one tool call of a command: the broker answers it, or a write is spooled. Imported by the verbs that call tools.
  */
 import { type Client, connectClient } from "../wire/client/client.ts";
-import type { CommandCall } from "../wire/client/spool-call.ts";
+import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
@@ -27,7 +27,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
 async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
   const [{ spoolCall }, { OFFLINE_RULES }] = await Promise.all([
-    import("../wire/client/spool-call.ts"),
+    import("../wire/client/command-offline.ts"),
     import("../broker/tools/offline.ts"),
   ]);
   return spoolCall(call, { away, rules: OFFLINE_RULES });

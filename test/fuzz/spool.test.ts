@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { deliver } from "../../src/wire/client/delivery.ts";
+import { deliver } from "../../src/wire/client/send-spooled.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
 import type { RpcResponse } from "../../src/protocol/spec.ts";
 import { findTool } from "../../src/protocol/tools/table.ts";

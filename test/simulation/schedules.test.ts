@@ -10,8 +10,8 @@ import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test } from "vitest";
 // Loaded before the schedules, because a later import would take real time.
-import "../../src/wire/client/delivery.ts";
-import "../../src/wire/client/outage.ts";
+import "../../src/wire/client/send-spooled.ts";
+import "../../src/wire/client/answer-offline.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
 import { Link, type Reach } from "../../src/wire/client/link.ts";
 import { loadConfig } from "../../src/config/config.ts";

@@ -1,5 +1,5 @@
 /** `palace devbox down`: ends the containers. `--volumes` erases everything, once the project's name was typed. */
-import { endBridge } from "../../wire/bridge/end.ts";
+import { endBridge } from "../../wire/bridge/end-resident.ts";
 import { readSettings, removeSettings } from "../../wire/bridge/settings.ts";
 import type { Config } from "../../config/config.ts";
 import { lastCopy, takeDown } from "../../devbox/down.ts";

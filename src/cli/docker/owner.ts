@@ -1,13 +1,13 @@
 /**
  * A broker in a container of this machine's own engine: whoever may talk to the engine is the memory's owner. A verb that
- * needs the owner runs here as always and reaches the broker through the container (`wire/bridge/owner-way.ts`). Agents keep the
+ * needs the owner runs here as always and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents keep the
  * bridge's resident, and with it the role agent.
  */
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { NO_CONTAINER_HINT } from "../../wire/bridge/docker-exec.ts";
-import { openOwnerWay } from "../../wire/bridge/owner-way.ts";
+import { openOwnerWay } from "../../wire/bridge/owner-socket.ts";
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { containerOf, setUpDockerBridge } from "../../wire/bridge/docker-setup.ts";
-import { endBridge } from "../../wire/bridge/end.ts";
+import { endBridge } from "../../wire/bridge/end-resident.ts";
 import { ensureKey } from "../../wire/bridge/key.ts";
 import { runResident } from "../../wire/bridge/resident.ts";
 import { type BridgeSettings, keyFile, readSettings, readState, removeSettings } from "../../wire/bridge/settings.ts";

@@ -1,7 +1,7 @@
 /** `palace status spool`: lists and delivers the writes that wait on this machine for a broker. */
 import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../wire/client/client.ts";
-import { parseMessage } from "../../wire/client/delivery.ts";
+import { parseMessage } from "../../wire/client/send-spooled.ts";
 import { type RefusedEntry, Spool, type SpooledWrite } from "../../wire/client/spool.ts";
 import { newKey } from "../../base/ids.ts";
 import { isRecord } from "../../base/is-record.ts";

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { BridgeConnection } from "./reconnect.ts";
+import { BridgeConnection } from "./ssh-connection.ts";
 import {
   type BridgePaths,
   type BridgeSettings,
@@ -33,7 +33,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
     throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
-  // The pid tells end.ts which process holds the lock.
+  // The pid tells end-resident.ts which process holds the lock.
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 

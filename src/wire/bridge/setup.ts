@@ -10,7 +10,7 @@ import type { Client } from "ssh2";
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { inTime } from "./channel.ts";
-import { connectSsh, openGate, type Target } from "./reconnect.ts";
+import { connectSsh, openGate, type Target } from "./ssh-connection.ts";
 import { ensureKey } from "./key.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";

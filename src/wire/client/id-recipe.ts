@@ -8,7 +8,7 @@ import type { Paths } from "../../config/paths.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { findTool } from "../../protocol/tools/table.ts";
-import { parseMessage } from "./delivery.ts";
+import { parseMessage } from "./send-spooled.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 
 type IdRecipe = Parameters<OfflineRules["newDrawerId"]>[0];

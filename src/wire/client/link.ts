@@ -74,8 +74,8 @@ type Call = { line: string; since: number };
 /** Marks a request whose answer may reveal the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
 /** Loaded in an outage, or when the spool holds writes. */
-type Outage = typeof import("./outage.ts") &
-  typeof import("./delivery.ts") & { spool: Spool; rules: OfflineRules | undefined };
+type Outage = typeof import("./answer-offline.ts") &
+  typeof import("./send-spooled.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
 /** The calls of one owner, each answered once: by a broker, from the spool, or with an error. */
 export class Link {
@@ -354,8 +354,8 @@ export class Link {
   async #loadOutage(): Promise<Outage> {
     if (this.#outage !== undefined) return this.#outage;
     const [outage, delivery, { Spool }, rules] = await Promise.all([
-      import("./outage.ts"),
-      import("./delivery.ts"),
+      import("./answer-offline.ts"),
+      import("./send-spooled.ts"),
       import("./spool.ts"),
       this.#options.offline?.(),
     ]);

@@ -8,7 +8,7 @@
  * | send           | goes to the broker now                                                               |
  * | wait           | goes to the next connection, with the same idempotency key                           |
  * | send again     | goes to the same broker again, after a pause                                         |
- * | answer offline | is answered here: a write is spooled, any other call gets an error (outage.ts)       |
+ * | answer offline | is answered here: a write is spooled, any other call gets an error (answer-offline.ts)       |
  * | give up        | gets the error                                                                       |
  * | pass on        | has its answer                                                                       |
  */

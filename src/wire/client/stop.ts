@@ -7,7 +7,7 @@ import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { hasBridge } from "./bridge.ts";
 import { connectClient } from "./client.ts";
 import { findBroker, readBrokerFile } from "./discover.ts";
-import { endOtherBroker } from "./stop-other.ts";
+import { endOtherBroker } from "./stop-other-version.ts";
 
 const POLL_MS = 15;
 /** Long enough that a busy broker is not mistaken for none. */

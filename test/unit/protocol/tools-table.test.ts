@@ -5,7 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
-import { answerInstead } from "../../../src/wire/client/outage.ts";
+import { answerInstead } from "../../../src/wire/client/answer-offline.ts";
 import { OFFLINE_RULES } from "../../../src/broker/tools/offline.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import type { MethodsDependencies, OpenPalace } from "../../../src/broker/dispatch/call.ts";

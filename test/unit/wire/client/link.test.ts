@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
 // Here already, so that loading them takes no time of the clock below.
-import "../../../../src/wire/client/delivery.ts";
-import "../../../../src/wire/client/outage.ts";
+import "../../../../src/wire/client/send-spooled.ts";
+import "../../../../src/wire/client/answer-offline.ts";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
 import "../../../../src/wire/client/spool.ts";
 import { loadConfig } from "../../../../src/config/config.ts";

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deliver } from "../../../../src/wire/client/delivery.ts";
+import { deliver } from "../../../../src/wire/client/send-spooled.ts";
 import { Spool, type SpooledWrite } from "../../../../src/wire/client/spool.ts";
 import { SPOOL_AGE_MAX_MS } from "../../../../src/protocol/limits.ts";
 import {

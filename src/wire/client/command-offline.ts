@@ -7,7 +7,7 @@ import type { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";
 import { toolValue, toPalaceError } from "./client.ts";
 import type { OfflineRules } from "./offline-rules.ts";
-import { answerInstead } from "./outage.ts";
+import { answerInstead } from "./answer-offline.ts";
 import { isOutage } from "./outage-policy.ts";
 import { Spool } from "./spool.ts";
 

@@ -17,7 +17,7 @@ import { toolsOf } from "../../protocol/tools/profile.ts";
 import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import { type McpVersion, SERVER_NAME } from "../../protocol/version.ts";
-import { isForLater, type Message, parseMessage } from "./delivery.ts";
+import { isForLater, type Message, parseMessage } from "./send-spooled.ts";
 import { promisedId } from "./id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { OfflineRules } from "./offline-rules.ts";
