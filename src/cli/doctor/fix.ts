@@ -5,11 +5,11 @@
  */
 import { findBroker } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";
-import { ensureBroker, foreignMount, isStopped } from "../../wire/client/start.ts";
+import { ensureBroker, foreignMount } from "../../wire/client/start.ts";
 import { connectClient } from "../../wire/client/client.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
-import { vanishedPalace } from "../../base/state-files.ts";
+import { isStopped, vanishedPalace } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { agentFixes } from "./fix-agents.ts";
@@ -32,7 +32,8 @@ export async function planFixes(config: Config, mayStart: boolean, out: Output):
   const isOwn = config.endpoint === undefined && !isBridged(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
   const isRunning = await isThere(config);
-  const start = mayStart && isOwn && !isRunning && !isStopped(config) && vanishedPalace(config.paths) === undefined;
+  const start =
+    mayStart && isOwn && !isRunning && !isStopped(config.paths) && vanishedPalace(config.paths) === undefined;
   const willRun = isRunning || start;
   return [
     ...folderFixes(config),

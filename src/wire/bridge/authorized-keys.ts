@@ -77,8 +77,8 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
-/** Quotes a word, because sshd hands the command to the user's login shell. */
-function shellWord(word: string): string {
+/** Quotes a word, because sshd hands a command to the user's login shell. */
+export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 

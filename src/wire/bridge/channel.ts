@@ -1,4 +1,5 @@
 /** A byte stream to a broker elsewhere, whatever carries it. Loads no SSH. */
+import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
 import { GATE_GREETING } from "./gate.ts";
@@ -49,4 +50,38 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
     };
     stream.on("data", onData).on("close", onClose);
   });
+}
+
+/** A local socket whose connections have a channel each. */
+export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
+
+/**
+ * Listens at `path` and gives each connection the channel that `open` returns, both ways with backpressure. The end of one side ends the
+ * other; an error of `open` ends the connection. Errors: the system's.
+ */
+export async function serveChannels(
+  path: string,
+  open: () => Promise<Duplex>,
+  onClose: () => void = () => {},
+): Promise<ChannelServer> {
+  const locals = new Set<Socket>();
+  const serve = async (local: Socket): Promise<void> => {
+    locals.add(local);
+    local.on("error", () => {}).on("close", () => void (locals.delete(local), onClose()));
+    local.pause();
+    const channel = await open().catch(() => undefined);
+    if (channel === undefined) return void local.destroy();
+    if (local.destroyed) return void channel.destroy();
+    channel.on("error", () => local.destroy()).on("close", () => local.destroy());
+    local.on("close", () => channel.destroy());
+    local.pipe(channel);
+    channel.pipe(local);
+  };
+  const server = createServer((local) => void serve(local));
+  await new Promise<void>((resolve, reject) => void server.once("error", reject).listen(path, resolve));
+  const close = (): void => {
+    server.close();
+    for (const local of locals) local.destroy();
+  };
+  return { locals, close };
 }

@@ -3,12 +3,12 @@
  * channel on it for each agent. The first client that needs it starts it, and it exits when it has been idle for a while.
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { type ChannelServer, serveChannels } from "./channel.ts";
 import { BridgeConnection } from "./ssh-connection.ts";
 import {
   type BridgePaths,
@@ -39,8 +39,8 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
 
   const connection = openConnection(settings, paths);
   let idleSinceMs = performance.now();
-  const locals = new Set<Socket>();
-  const say = stateWriter(paths, () => locals.size, log);
+  let server: ChannelServer = { locals: new Set(), close: () => {} };
+  const say = stateWriter(paths, () => server.locals.size, log);
   connection.on("connected", () => {
     log.info("bridge connected", { host: settings.host, port: settings.port, kind: settings.kind });
     say({ state: "connected", why: "" });
@@ -50,34 +50,28 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
     say({ state: "down", why });
   });
 
-  const serve = async (local: Socket): Promise<void> => {
-    locals.add(local);
-    local
-      .on("error", () => {})
-      .on("close", () => {
-        locals.delete(local);
-        idleSinceMs = performance.now();
-      });
-    local.pause();
+  const open = async (): Promise<Duplex> => {
     try {
       const channel = await connection.channel();
-      if (local.destroyed) return void channel.destroy();
-      pipeBoth(local, channel);
       say({ state: "connected", why: "" });
+      return channel;
     } catch (error) {
       say({ state: "down", why: (error as Error).message, ...(error instanceof PalaceError && { hint: error.hint }) });
-      local.destroy();
+      throw error;
     }
   };
-  const server = await listen(paths.bridgeSocketPath, (local) => void serve(local));
+  const socketPath = paths.bridgeSocketPath;
+  mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
+  // We have the lock, so an existing socket is left from a dead resident.
+  rmSync(socketPath, { force: true });
+  server = await serveChannels(socketPath, open, () => (idleSinceMs = performance.now()));
   say({});
-  await ending(() => locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
+  await ending(() => server.locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
   // This is written while the socket still exists, because a client that finds no socket starts the next resident.
   say({ state: "ended", why: "" });
   server.close();
-  for (const local of locals) local.destroy();
   connection.close();
-  rmSync(paths.bridgeSocketPath, { force: true });
+  rmSync(socketPath, { force: true });
   closeSync(lock);
 }
 
@@ -113,24 +107,6 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
       log.warn("the bridge's state was not written", { why: String(error) });
     }
   };
-}
-
-/** Pipes bytes both ways with backpressure; the end of one side ends the other. */
-function pipeBoth(local: Socket, channel: Duplex): void {
-  channel.on("error", () => local.destroy()).on("close", () => local.destroy());
-  local.on("close", () => channel.destroy());
-  local.pipe(channel);
-  channel.pipe(local);
-}
-
-/** Requires the lock, so an existing socket is left from a dead resident. */
-function listen(path: string, onConnection: (local: Socket) => void): Promise<Server> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  rmSync(path, { force: true });
-  return new Promise((resolve, reject) => {
-    const server = createServer(onConnection);
-    server.once("error", reject).listen(path, () => resolve(server));
-  });
 }
 
 function ending(isWanted: () => boolean): Promise<void> {

@@ -2,8 +2,9 @@
  * The settings that `palace bridge setup` stores, and the state that the resident reports. Read by setup, resident and
  * `bridge status`.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { readObject } from "../client/bridge.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 
 /** The bridge's folder, and the socket that its agents connect to. */
@@ -48,8 +49,8 @@ export type BridgeState = {
 
 /** Returns undefined when no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
-  const settings = read(join(bridgeDir, "bridge.json")) as BridgeSettings | undefined;
-  return settings?.schema === 1 ? settings : undefined;
+  const settings = readObject(join(bridgeDir, "bridge.json"));
+  return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;
 }
 
 /** Writes `bridge.json` in one step. Errors: the system's. */
@@ -59,7 +60,8 @@ export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettin
 
 /** Returns undefined without a report, or for an unreadable one. */
 export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
-  return read(join(bridgeDir, "state.json")) as BridgeState | undefined;
+  const state = readObject(join(bridgeDir, "state.json"));
+  return "state" in state ? (state as BridgeState) : undefined;
 }
 
 /** Writes `state.json` in one step. Errors: the system's. */
@@ -80,13 +82,4 @@ export function removeSettings({ bridgeDir }: BridgePaths): void {
 function put(folder: string, name: string, value: object): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileAtomic(join(folder, name), `${JSON.stringify(value)}\n`);
-}
-
-function read(file: string): object | undefined {
-  try {
-    const value = JSON.parse(readFileSync(file, "utf8")) as unknown;
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

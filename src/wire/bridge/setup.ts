@@ -8,7 +8,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import type { Client } from "ssh2";
 import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { shellWord } from "./authorized-keys.ts";
 import { inTime } from "./channel.ts";
 import { connectSsh, openGate, type Target } from "./ssh-connection.ts";
 import { ensureKey } from "./key.ts";
@@ -175,9 +177,9 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   const command = [...remotePalace.split(" "), "gate", action, ...words, ...place, "--json"];
   const ssh = [...sshArguments(sshConfig), ...(port === undefined ? [] : ["-p", String(port)]), target, "--"];
   try {
-    return lastObject(await run("ssh", [...ssh, command.map(quote).join(" ")]));
+    return lastObject(await run("ssh", [...ssh, command.map(shellWord).join(" ")]));
   } catch (cause) {
-    const typed = ["palace", "gate", action, ...[...words, ...place].map(quote)].join(" ");
+    const typed = ["palace", "gate", action, ...[...words, ...place].map(shellWord)].join(" ");
     throw new PalaceError(
       "BROKER_DENIED",
       `the host could not be asked for an entry: ${(cause as Error).message.split("\n").at(-1) ?? ""}`,
@@ -189,20 +191,11 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
 
 /** Returns the last line that is an answer; a shell's start files may print lines before it. Errors: a sentence when no line is one. */
 function lastObject(said: string): Remote {
-  for (const line of said.trim().split("\n").reverse()) {
-    try {
-      const value: unknown = JSON.parse(line);
-      if (isRecord(value)) return value as Remote;
-    } catch {
-      // A line of the shell's.
-    }
-  }
-  const [first = ""] = said.trim().split("\n");
+  const lines = said.trim().split("\n");
+  const answer = lines.map(parseJson).findLast(isRecord);
+  if (answer !== undefined) return answer as Remote;
+  const [first = ""] = lines;
   throw new Error(`its answer is not ours, and begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
-}
-
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Returns a host key's fingerprint in ssh's own form, `SHA256:…`. Shape: `key` is in SSH's wire format. */
@@ -226,7 +219,7 @@ export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Pr
   if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))
     return true;
   const publicKey = readFileSync(`${keyFile(paths)}.pub`, "utf8").trim();
-  const command = [...remotePalace.split(" "), "gate", "revoke", publicKey].map(quote).join(" ");
+  const command = [...remotePalace.split(" "), "gate", "revoke", publicKey].map(shellWord).join(" ");
   const ssh = [...sshArguments(settings.sshConfig), "-p", String(settings.port), settings.target, "--", command];
   return run("ssh", ssh).then(
     () => true,

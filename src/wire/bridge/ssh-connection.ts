@@ -174,15 +174,9 @@ function refused(said: string): PalaceError {
 function openStreamLocal(client: Client, socketPath: string): Promise<ClientChannel> {
   return new Promise((resolve, reject) => {
     client.openssh_forwardOutStreamLocal(socketPath, (error, channel) => {
+      const why = `the host does not forward to its broker: ${error?.message ?? ""}`;
       if (error === undefined) resolve(channel);
-      else
-        reject(
-          new PalaceError(
-            "TRANSPORT_REFUSED",
-            `the host does not forward to its broker: ${error.message}`,
-            "palace bridge status",
-          ),
-        );
+      else reject(new PalaceError("TRANSPORT_REFUSED", why, "palace bridge status"));
     });
   });
 }

@@ -17,7 +17,7 @@ export type Authorization = {
 };
 
 /**
- * Prepares one request to `path` over a fresh connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when
+ * Prepares one request to `path` over a fresh connection, which the caller destroys after an error. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE when
  * the text is not a token.
  */
 export async function authorize(
@@ -31,14 +31,12 @@ export async function authorize(
   const token = readToken();
   // A server that accepts us without a token is not our broker and would learn everything, so it gets no request at
   // all.
-  if (token === undefined) {
-    socket.destroy();
+  if (token === undefined)
     throw new PalaceError(
       "BROKER_DENIED",
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
-  }
   // The import is lazy: node:crypto takes a tenth of a shim's start.
   const proof = await import("../../protocol/proof.ts");
   const id = proof.tokenId(token);
@@ -57,7 +55,6 @@ export async function authorize(
     verify(answered) {
       const given = answered.get(proof.PROOF_HEADER) ?? "";
       if (proof.isEqual(Buffer.from(given), Buffer.from(expected))) return;
-      socket.destroy();
       throw new PalaceError(
         "BROKER_DENIED",
         `who answers at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;
@@ -67,9 +68,10 @@ export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | u
 }
 
 /** Reads a JSON object; an unreadable or missing file gives an empty one. */
-function readObject(file: string): Record<string, unknown> {
+export function readObject(file: string): Record<string, unknown> {
   try {
-    return (JSON.parse(readFileSync(file, "utf8")) ?? {}) as Record<string, unknown>;
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isRecord(value) ? value : {};
   } catch {
     return {};
   }

@@ -55,14 +55,14 @@ export interface Client {
 
 /** Connects, and returns once a broker has answered. Errors: those of discovery and start; TRANSPORT_CLOSED. */
 export async function connectClient({ config, agent, start }: ConnectOptions): Promise<Client> {
-  const waiting = new Map<number, { resolve: (response: RpcResponse) => void }>();
+  const waiting = new Map<number, (response: RpcResponse) => void>();
   const link = new Link({
     config,
     agent,
     start,
     onLine: (line) => {
       const response = JSON.parse(line.toString()) as RpcResponse;
-      if (typeof response.id === "number") waiting.get(response.id)?.resolve(response);
+      if (typeof response.id === "number") waiting.get(response.id)?.(response);
     },
   });
   await link.connect();
@@ -76,7 +76,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
   const request = async (method: string, params: object, timeoutMs: number): Promise<unknown> => {
     const id = ++lastId;
     const { promise, resolve, reject } = Promise.withResolvers<RpcResponse>();
-    waiting.set(id, { resolve });
+    waiting.set(id, resolve);
     const timer = setTimeout(() => reject(noAnswer(method, timeoutMs)), timeoutMs);
     try {
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));

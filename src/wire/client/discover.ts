@@ -6,6 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "n
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import {
@@ -21,7 +22,7 @@ import {
 import { type McpVersion, PROTOCOL } from "../../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { get, upgrade } from "../transport/http-client.ts";
-import { authorize } from "./authorize.ts";
+import { type Authorization, authorize } from "./authorize.ts";
 import { isBridged, missingBridge } from "./bridge.ts";
 
 type Candidate = {
@@ -109,30 +110,19 @@ function candidates(config: Config): Candidate[] {
  * was connected before. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE, TRANSPORT_SANDBOXED.
  */
 export async function openStream(config: Config, agent: string, revision?: McpVersion): Promise<Stream | undefined> {
-  return firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
-    const socket = await dial(endpoint);
-    const { headers: more, verify } = await authorize(socket, endpoint, "/mcp", config.token);
+  return firstLive(config, "/mcp", async (socket, { endpoint, instanceId, timeoutMs }, { headers: proof, verify }) => {
     const said = {
       [AGENT_HEADER]: agent,
       ...(config.tools !== "full" && { [TOOLS_HEADER]: config.tools }),
       ...(revision !== undefined && { [MCP_VERSION_HEADER]: revision }),
     };
-    const { headers, rest } = await upgrade(socket, { ...more, ...said }, timeoutMs);
+    const { headers, rest } = await upgrade(socket, { ...proof, ...said }, timeoutMs);
     verify(headers);
     const [, min, max] = /^(\d{1,6})-(\d{1,6})$/.exec(headers.get(PROTOCOL_HEADER) ?? "") ?? [];
-    if (min !== undefined) {
-      try {
-        assertProtocol({ protocol: { min: Number(min), max: Number(max) }, version: "of another version" });
-      } catch (error) {
-        socket.destroy();
-        throw error;
-      }
-    }
-    if (instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId) {
-      socket.destroy();
-      return undefined;
-    }
-    return { socket, rest, endpoint: formatEndpoint(endpoint) };
+    if (min !== undefined)
+      assertProtocol({ protocol: { min: Number(min), max: Number(max) }, version: "of another version" });
+    const isOther = instanceId !== undefined && headers.get(INSTANCE_HEADER) !== instanceId;
+    return isOther ? undefined : { socket, rest, endpoint: formatEndpoint(endpoint) };
   });
 }
 
@@ -146,17 +136,15 @@ export async function findBroker(
   answerMs?: number,
 ): Promise<{ health: Health; endpoint: string } | undefined> {
   let silent: PalaceError | undefined;
-  const found = await firstLive(config, async ({ endpoint, instanceId, timeoutMs }) => {
-    const socket = await dial(endpoint);
-    const { headers: more, verify } = await authorize(socket, endpoint, "/health", config.token);
-    const { body, headers } = await get(socket, "/health", more, answerMs ?? timeoutMs).catch((error: PalaceError) => {
+  const found = await firstLive(config, "/health", async (socket, { endpoint, instanceId, timeoutMs }, proof) => {
+    const asked = get(socket, "/health", proof.headers, answerMs ?? timeoutMs);
+    const { body, headers } = await asked.catch((error: PalaceError) => {
       if (error.code === "TRANSPORT_TIMEOUT") silent = error;
       throw error;
     });
-    verify(headers);
+    proof.verify(headers);
     const health = toHealth(body);
-    if (health === undefined) return undefined;
-    if (instanceId !== undefined && health.instanceId !== instanceId) return undefined;
+    if (health === undefined || (instanceId !== undefined && health.instanceId !== instanceId)) return undefined;
     assertProtocol(health);
     return { health, endpoint: formatEndpoint(endpoint) };
   });
@@ -166,31 +154,31 @@ export async function findBroker(
 
 /** Returns undefined for a body that no broker sends. */
 function toHealth(body: string): Health | undefined {
-  const health = parsed(body);
+  const health = parseJson(body);
   const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;
   const { min, max } = (protocol ?? {}) as Record<string, unknown>;
   const isWell = [instanceId, version].every((one) => typeof one === "string") && [min, max].every(Number.isInteger);
   return isWell ? (health as Health) : undefined;
 }
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns the first answer. A door that refuses or says nonsense is passed over; a bug of ours is thrown. */
+/**
+ * Returns the first answer to a request to `path`. A door that refuses or says nonsense is passed over and its socket destroyed; a
+ * bug of ours is thrown.
+ */
 async function firstLive<T>(
   config: Config,
-  attempt: (candidate: Candidate) => Promise<T | undefined>,
+  path: string,
+  attempt: (socket: Socket, candidate: Candidate, proof: Authorization) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (const candidate of candidates(config)) {
+    let socket: Socket | undefined;
     try {
-      const live = await attempt(candidate);
+      socket = await dial(candidate.endpoint);
+      const live = await attempt(socket, candidate, await authorize(socket, candidate.endpoint, path, config.token));
       if (live !== undefined) return live;
+      socket.destroy();
     } catch (error) {
+      socket?.destroy();
       if (!(error instanceof PalaceError)) throw error;
       // No other door is open to a process that may open no socket.
       if (error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);

@@ -214,7 +214,8 @@ export class Link {
 
   #onConnected(): void {
     if (this.#presence !== "refusing") this.#retryMs = RETRY_MAX_MS;
-    else this.#withdrawWrites();
+    // Writes wait behind the spooled ones that the broker does not take yet, or their order would change.
+    else this.#withdraw((line) => this.#outage?.isWrite(line) === true, REFUSES);
     const lines = [...this.#unsent, ...[...this.#calls.values()].map(({ line }) => line)];
     this.#unsent = [];
     if (lines.length > 0) this.#connection.write(lines.join("\n"));
@@ -291,11 +292,6 @@ export class Link {
     this.#saw("outage");
     this.#withdraw(() => true, error);
     if (this.#hasSpooled()) this.#lookAgain();
-  }
-
-  /** Writes wait behind the spooled ones that the broker does not take yet, or their order would change. */
-  #withdrawWrites(): void {
-    this.#withdraw((line) => this.#outage?.isWrite(line) === true, REFUSES);
   }
 
   #withdraw(isMeant: (line: string) => boolean, away: PalaceError): void {

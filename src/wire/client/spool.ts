@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
@@ -248,14 +249,10 @@ function list(folder: string, ...suffixes: string[]): string[] {
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";
-  try {
-    const { schema, atMs, agent, tool, key, line, againAtMs } = JSON.parse(text) as Record<string, unknown>;
-    if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
-    if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
-    return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
-  } catch {
-    return undefined;
-  }
+  const { schema, atMs, agent, tool, key, line, againAtMs } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
+  if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
+  return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
 }
 
 function readText(file: string): string {

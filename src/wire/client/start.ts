@@ -12,7 +12,7 @@ import { hasCoherentLocks, mountOf } from "../../base/mount.ts";
 import {
   clearStopped,
   dropStarting,
-  isStopped as hasStopMark,
+  isStopped,
   readFailed,
   setFailed,
   takeStarting,
@@ -34,11 +34,6 @@ const BRIDGE_RESTART_MS = 5_000;
 
 /** A broker that answers. `started`: true when this call started it. */
 export type Ensured = { health: Health; endpoint: string; started: boolean };
-
-/** True after `palace stop`: no client starts a broker then. */
-export function isStopped(config: Config): boolean {
-  return hasStopMark(config.paths);
-}
 
 /** Lifts `palace stop`. */
 export function clearStop(config: Config): void {
@@ -136,8 +131,7 @@ type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted
 /** Errors: the reason why no broker will come, or that none came in time. */
 function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, hasStarted }: Waiting): void {
   const { paths } = config;
-  if (isStopped(config))
-    throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
+  if (isStopped(paths)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
   const foreign = foreignMount(config);
   if (foreign !== undefined && waitedMs >= (timeoutMs ?? 0)) throw foreign;
   if (waitedMs > (timeoutMs ?? START_TIMEOUT_MS) && !canStart)

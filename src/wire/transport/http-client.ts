@@ -14,73 +14,71 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
 /** Turns the connection into a stream of messages. `rest`: bytes after the head. Errors: those of `get`. */
-export async function upgrade(
+export function upgrade(
   socket: Socket,
   headers: Record<string, string>,
   timeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<Response> {
-  socket.write(requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }));
-  const response = await readHead(socket, timeoutMs);
-  assertAdmitted(socket, response);
-  if (response.status !== 101) {
-    socket.destroy();
-    throw new PalaceError(
-      "TRANSPORT_REFUSED",
-      `the other side answers ${response.status}: it is no palace broker`,
-      "run `palace doctor`",
-    );
-  }
-  return response;
+  return exchange(socket, requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }), async () => {
+    const response = await readHead(socket, timeoutMs);
+    assertAdmitted(response);
+    if (response.status !== 101) throw strange(`the other side answers ${response.status}: it is no palace broker`);
+    return response;
+  });
 }
 
 /**
  * Sends a GET with `Connection: close` and returns the answer, with the body as text. Errors: BROKER_DENIED, BROKER_BUSY,
- * TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT.
+ * TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT; the socket is destroyed then.
  */
-export async function get(
+export function get(
   socket: Socket,
   path: string,
   more: Record<string, string> = {},
   timeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<{ status: number; headers: Map<string, string>; body: string }> {
-  socket.write(requestHead(path, { Connection: "close", ...more }));
-  const { status, headers, rest } = await readHead(socket, timeoutMs);
-  assertAdmitted(socket, { status, headers });
-  // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
-  const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "")
-    ? Number(headers.get("content-length"))
-    : undefined;
-  if (length === undefined || length > BODY_SIZE_MAX_BYTES) {
+  return exchange(socket, requestHead(path, { Connection: "close", ...more }), async () => {
+    const { status, headers, rest } = await readHead(socket, timeoutMs);
+    assertAdmitted({ status, headers });
+    // Accepts digits alone: Number() also accepts 1e3, 0x10 and -5.
+    const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "") ? Number(headers.get("content-length")) : -1;
+    if (length < 0 || length > BODY_SIZE_MAX_BYTES) throw strange();
+    const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
     socket.destroy();
-    throw new PalaceError(
-      "TRANSPORT_REFUSED",
-      "the other side does not speak as a palace broker does",
-      "run `palace doctor`",
-    );
-  }
-  const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
-  socket.destroy();
-  return { status, headers, body: body.found.toString("utf8") };
+    return { status, headers, body: body.found.toString("utf8") };
+  });
 }
 
-/** Sends a request without a body and returns a header of the answer; the connection stays open for the next. */
-export async function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
-  socket.write(requestHead(path, more));
-  const { headers } = await readHead(socket);
-  const value = headers.get(header);
-  if (value !== undefined) return value;
-  socket.destroy();
-  throw new PalaceError(
-    "TRANSPORT_REFUSED",
-    "the other side does not speak as a palace broker does",
-    "run `palace doctor`",
-  );
+/**
+ * Sends a request without a body and returns a header of the answer; the connection stays open for the next. Errors: those of
+ * `get`.
+ */
+export function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
+  return exchange(socket, requestHead(path, more), async () => {
+    const value = (await readHead(socket)).headers.get(header);
+    if (value === undefined) throw strange();
+    return value;
+  });
+}
+
+/** Sends a request; a socket whose answer fails is destroyed. */
+async function exchange<T>(socket: Socket, head: string, read: () => Promise<T>): Promise<T> {
+  try {
+    socket.write(head);
+    return await read();
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function strange(why = "the other side does not speak as a palace broker does"): PalaceError {
+  return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
 /** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or when all places for connections are taken. */
-function assertAdmitted(socket: Socket, { status, headers }: Pick<Response, "status" | "headers">): void {
+function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
-  socket.destroy();
   const why = headers.get(REFUSED_HEADER);
   if (why !== undefined)
     throw new PalaceError("BROKER_BUSY", why, "end agents that are not needed, then repeat", { retryAfterMs: 1_000 });
@@ -111,8 +109,7 @@ function requestHead(path: string, headers: Record<string, string>): string {
 async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Response> {
   const hasEnded = (bytes: Buffer): number => {
     const end = bytes.indexOf("\r\n\r\n");
-    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES)
-      throw new PalaceError("TRANSPORT_REFUSED", "the other side sent no HTTP head", "run `palace doctor`");
+    if (end === -1 && bytes.length > HEAD_SIZE_MAX_BYTES) throw strange("the other side sent no HTTP head");
     return end === -1 ? -1 : end + 4;
   };
   const { found, rest } = await readUntil(socket, Buffer.alloc(0), hasEnded, timeoutMs);
@@ -148,7 +145,6 @@ function readUntil(
         if (index !== -1) settle(() => resolve({ found: bytes.subarray(0, index), rest: bytes.subarray(index) }));
       } catch (error) {
         settle(() => reject(error as Error));
-        socket.destroy();
       }
     };
     const onData = (chunk: Buffer): void => {
@@ -157,14 +153,8 @@ function readUntil(
     };
     const onClose = (): void =>
       settle(() => reject(new PalaceError("TRANSPORT_CLOSED", "the broker closed the connection", "repeat the call")));
-    const timer = setTimeout(() => {
-      settle(() =>
-        reject(
-          new PalaceError("TRANSPORT_TIMEOUT", "something listens there and does not answer", "run `palace doctor`"),
-        ),
-      );
-      socket.destroy();
-    }, timeoutMs);
+    const silent = ["something listens there and does not answer", "run `palace doctor`"] as const;
+    const timer = setTimeout(() => settle(() => reject(new PalaceError("TRANSPORT_TIMEOUT", ...silent))), timeoutMs);
     socket.on("data", onData).on("close", onClose).on("error", onClose);
     socket.resume();
     look();

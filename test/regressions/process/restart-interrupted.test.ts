@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { isStopped } from "../../../src/wire/client/start.ts";
+import { isStopped } from "../../../src/base/state-files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 test.each(["SIGINT", "SIGHUP"] as const)(
@@ -17,10 +17,10 @@ test.each(["SIGINT", "SIGHUP"] as const)(
       env: palace.env,
       stdio: "ignore",
     });
-    await expect.poll(() => isStopped(palace.config)).toBe(true);
+    await expect.poll(() => isStopped(palace.config.paths)).toBe(true);
     restart.kill(signal);
     await once(restart, "exit");
     broker.kill("SIGCONT");
-    expect(isStopped(palace.config)).toBe(false);
+    expect(isStopped(palace.config.paths)).toBe(false);
   },
 );
