@@ -66,7 +66,8 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
       await get(await dial(this.#at), "/health", {}, ANSWER_MAX_MS);
       return false;
     } catch (error) {
-      return isLate(error) || (await this.#isMasterHung());
+      const isLate = error instanceof PalaceError && error.code === "TRANSPORT_TIMEOUT";
+      return isLate || (await this.#isMasterHung());
     }
   }
 
@@ -140,8 +141,4 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     if (this.#children.size === 0 && existsSync(this.#at.path))
       this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }
-}
-
-function isLate(error: unknown): boolean {
-  return error instanceof PalaceError && error.code === "TRANSPORT_TIMEOUT";
 }

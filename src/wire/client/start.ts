@@ -116,7 +116,9 @@ async function ensureBridged(config: Config, onStarting: (() => void) | undefine
     const missing = missingBridge(config);
     if (missing !== undefined) throw missing;
     const fault = bridgeFault(config, sinceMs);
-    if (fault !== undefined || performance.now() > deadline) throw fault ?? bridgeSilent();
+    if (fault !== undefined) throw fault;
+    if (performance.now() > deadline)
+      throw new PalaceError("TRANSPORT_TIMEOUT", "the bridge did not come up", "palace bridge status");
     if (lastStart === undefined || performance.now() - lastStart > BRIDGE_RESTART_MS) {
       spawnResident(config);
       lastStart = performance.now();
@@ -172,10 +174,6 @@ export function unanswered(endpoint: string): PalaceError {
     `no broker answers at ${endpoint} (MEMPALACE_BROKER)`,
     "start that broker where it belongs, or unset MEMPALACE_BROKER",
   );
-}
-
-function bridgeSilent(): PalaceError {
-  return new PalaceError("TRANSPORT_TIMEOUT", "the bridge did not come up", "palace bridge status");
 }
 
 /**

@@ -35,39 +35,29 @@ export function formatEndpoint(endpoint: Endpoint | Door): string {
 /** Returns a connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
 export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<Socket> {
   const where = formatEndpoint(endpoint);
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: unknown): void =>
-      reject(
-        isSandboxed(endpoint, cause)
-          ? new PalaceError("TRANSPORT_SANDBOXED", sandboxedAt(where, cause), SANDBOX_HINT, { cause })
-          : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
-      );
-    let socket: Socket;
-    try {
-      // By name: in a bare argument Node takes digits for a port.
-      socket =
-        endpoint.kind === "unix"
-          ? connect({ path: endpoint.path })
-          : connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
-    } catch (cause) {
-      return refuse(cause);
-    }
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const refuse = (cause: unknown): void =>
+    reject(
+      isSandboxed(endpoint, cause)
+        ? new PalaceError("TRANSPORT_SANDBOXED", sandboxedAt(where, cause), SANDBOX_HINT, { cause })
+        : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
+    );
+  try {
+    // By name: in a bare argument Node takes digits for a port.
+    const { kind: _kind, ...address } = endpoint;
+    const socket = connect({ ...address, noDelay: true });
+    const why = `no answer from ${where} within ${timeoutMs} ms`;
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(
-        new PalaceError("TRANSPORT_TIMEOUT", `no answer from ${where} within ${timeoutMs} ms`, "run `palace status`"),
-      );
+      reject(new PalaceError("TRANSPORT_TIMEOUT", why, "run `palace status`"));
     }, timeoutMs);
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      resolve(socket);
-    });
-    // It stays: an error between this and the next listener would end the process.
-    socket.on("error", (cause) => {
-      clearTimeout(timer);
-      refuse(cause);
-    });
-  });
+    // The listener stays: an error between this and the next listener would end the process.
+    socket.on("error", refuse).once("connect", () => resolve(socket));
+    return promise.finally(() => clearTimeout(timer));
+  } catch (cause) {
+    refuse(cause);
+    return promise;
+  }
 }
 
 const SANDBOX_HINT = "allow UNIX sockets in the settings of the sandbox, or run the command outside it";
