@@ -1,40 +1,15 @@
 /**
- * Code shared by the commands of the feeders: the place of their notes, their connection, Ctrl-C, progress. Imported by the
- * files of verb/.
+ * Code shared by the commands of the feeders, and by others that take long: the place of the feeders' notes, their connection,
+ * Ctrl-C. Imported by the files of verb/.
  */
-import type { ParseArgsOptionsConfig } from "node:util";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
-import type { FeedWatch } from "../../feeders/convo-miner/run.ts";
 import type { Caller } from "../../feeders/send.ts";
-import type { Output } from "../terminal/output.ts";
-import type { Place } from "../terminal/place.ts";
-import { Progress } from "../terminal/progress.ts";
 
-export const SKIPS_SHOWN_MAX = 20;
-export const EXIT_PARTIAL = 8;
 export const EXIT_INTERRUPTED = 130;
-export const INTERRUPTED = "Interrupted. Run the same command again to file the rest.";
 /** The time that a miner without its starter has to exit cleanly. */
 const ORPHAN_MAX_MS = 2_000;
-
-/** Options of all commands that file something, except the sweep. */
-export const FEED_OPTIONS = {
-  wing: { type: "string" },
-  limit: { type: "string" },
-  agent: { type: "string" },
-  "dry-run": { type: "boolean" },
-  force: { type: "boolean" },
-  quiet: { type: "boolean" },
-  /** Prints progress for a program. */
-  progress: { type: "boolean" },
-} as const satisfies ParseArgsOptionsConfig;
-
-/** Filing may begin a palace; a dry run needs none. */
-export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
-  return values["dry-run"] === true ? "any" : "anew";
-}
 
 /** Returns the staging folder, and the palace's name in the feeders' notes: a broker elsewhere serves another palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
@@ -82,43 +57,4 @@ export async function withInterrupt<T>(
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
   }
-}
-
-/**
- * `end` clears the progress from the terminal, `onStop` reports that Ctrl-C was noticed. `asLines` prints progress for a
- * program, one JSON document per line.
- */
-export function feedWatch(
-  out: Output,
-  isQuiet: boolean,
-  asLines = false,
-): { watch: FeedWatch; end: () => void; onStop: () => void } {
-  if (asLines)
-    return {
-      onStop: () => {},
-      watch: {
-        notice: (line) => out.notice(line),
-        progress: (done, total, name, drawers) =>
-          void process.stderr.write(`${JSON.stringify({ done, total, name, drawers })}\n`),
-      },
-      end: () => {},
-    };
-  const progress = new Progress({ silent: isQuiet || out.isJson });
-  return {
-    watch: {
-      notice: (line) => (isQuiet ? undefined : out.notice(line)),
-      progress: (done, total, name, drawers) =>
-        progress.step(
-          done,
-          total,
-          name,
-          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
-        ),
-    },
-    end: () => progress.end(),
-    onStop: () => {
-      progress.end();
-      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
-    },
-  };
 }

@@ -1,37 +1,150 @@
-/** The summary of the commands that file transcripts. Imported by verb/convos.ts and verb/sessions.ts. */
-import type { MineReport } from "../../feeders/convo-miner/run.ts";
+/**
+ * One run of a command that mines, whatever it mines: the options they share, the run with its progress and Ctrl-C, the report
+ * and the exit code. Imported by the files of verb/ and documents.ts.
+ */
+import type { parseArgs, ParseArgsOptionsConfig } from "node:util";
+import type { Config } from "../../config/config.ts";
+import type { FeedWatch, RunReport } from "../../feeders/run.ts";
+import type { Caller } from "../../feeders/send.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
-import { EXIT_INTERRUPTED, EXIT_PARTIAL, INTERRUPTED, SKIPS_SHOWN_MAX } from "./feeding.ts";
+import type { Place } from "../terminal/place.ts";
+import { Progress } from "../terminal/progress.ts";
+import { connect, EXIT_INTERRUPTED, withInterrupt } from "./feeding.ts";
 
-type Outcome = Omit<MineReport, "wing" | "files">;
+export const EXIT_PARTIAL = 8;
+const SKIPS_SHOWN_MAX = 20;
 
-export type EndOptions<R extends Outcome> = {
-  isQuiet: boolean;
-  command: string;
-  print: (report: R, out: Output) => void;
+/** Options of all commands that file something. */
+export const MINE_OPTIONS = {
+  limit: { type: "string" },
+  "dry-run": { type: "boolean" },
+  quiet: { type: "boolean" },
+  /** Prints progress for a program. */
+  progress: { type: "boolean" },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** And of those that choose what changed, and where it goes. */
+export const FEED_OPTIONS = {
+  ...MINE_OPTIONS,
+  wing: { type: "string" },
+  agent: { type: "string" },
+  force: { type: "boolean" },
+} as const satisfies ParseArgsOptionsConfig;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
+
+/** Filing may begin a palace; a dry run needs none. */
+export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
+  return values["dry-run"] === true ? "any" : "anew";
+}
+
+type MineRun = {
+  connect: () => Promise<Caller | undefined>;
+  watch: FeedWatch;
+  signal: AbortSignal;
 };
 
-/** Prints the report and returns the exit code. */
-export function endMine<R extends Outcome>(out: Output, report: R, { isQuiet, command, print }: EndOptions<R>): number {
-  const unread = `${plural(report.failed, "transcript")} could not be read or filed`;
-  if (out.isJson) out.document(toDocument(report, unread));
-  else if (!isQuiet) print(report, out);
+export type MineCommand<R> = {
+  /** Its name: in messages, and for the broker. */
+  command: string;
+  values: Values;
+  config: Config;
+  out: Output;
+  run: (run: MineRun) => Promise<R>;
+  /** The word for one of its sources. */
+  source: "transcript" | "path";
+  /** Prints the sum for people, above the word about an interruption. */
+  printSum: (report: R) => void;
+  /** The report for programs, if it is not the usual one. */
+  document?: (report: R) => object;
+};
+
+type Report = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun" | "wouldFile"> & {
+  wouldRemove?: string[];
+};
+
+/** Runs it and prints the report. Returns the exit code. */
+export async function runMine<R extends Report>(mine: MineCommand<R>): Promise<number> {
+  const { command, values, config, out } = mine;
+  const [isQuiet, isWatched] = [values.quiet === true, values.progress === true];
+  const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
+  const connecting = (): Promise<Caller | undefined> => connect(config, command, values["dry-run"] === true);
+  const report = await withInterrupt((signal) => mine.run({ connect: connecting, watch, signal }), {
+    onStop,
+    isWatched,
+  }).finally(end);
+  const failure = `${plural(report.failed, mine.source)} could not be read or filed`;
+  if (out.isJson) out.document((mine.document ?? ((done) => documentOf(done, failure)))(report));
+  else if (!isQuiet) {
+    printSources(report, out);
+    mine.printSum(report);
+    if (report.interrupted) out.text("Interrupted. Run the same command again to file the rest.");
+  }
   if (report.interrupted) return EXIT_INTERRUPTED;
   if (report.failed === 0) return 0;
   if (!out.isJson) {
-    out.notice(`${command}: ${unread}`);
+    out.notice(`${command}: ${failure}`);
     out.notice("  correct them and run it again");
   }
   return EXIT_PARTIAL;
 }
 
-function toDocument({ failed, dryRun, wouldFile, interrupted, ...report }: Outcome, unread: string): object {
-  if (dryRun) return { ...report, dryRun, wouldFile };
+function documentOf(all: Report & { links?: unknown }, message: string): object {
+  const { failed, dryRun, wouldFile, wouldRemove, interrupted, links: _, ...report } = all;
+  if (dryRun) return { ...report, dryRun, wouldFile, wouldRemove };
   if (interrupted) return { ...report, interrupted };
   if (failed === 0) return report;
-  return { ...report, error: { code: "FEEDER_PARTIAL", message: unread, hint: "correct them and run it again" } };
+  return { ...report, error: { code: "FEEDER_PARTIAL", message, hint: "correct them and run it again" } };
+}
+
+function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out: Output): void {
+  for (const name of wouldFile) out.text(`  would file    ${printable(name)}`);
+  for (const name of wouldRemove) out.text(`  would remove  ${printable(name)}`);
+  for (const { file, reason } of skipped.slice(0, SKIPS_SHOWN_MAX))
+    out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
+  if (skipped.length > SKIPS_SHOWN_MAX)
+    out.text(`  skipped       ${skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
+}
+
+/**
+ * `end` clears the progress from the terminal, `onStop` reports that Ctrl-C was noticed. `asLines` prints progress for a
+ * program, one JSON document per line.
+ */
+function feedWatch(
+  out: Output,
+  isQuiet: boolean,
+  asLines: boolean,
+): { watch: FeedWatch; end: () => void; onStop: () => void } {
+  if (asLines)
+    return {
+      onStop: () => {},
+      watch: {
+        notice: (line) => out.notice(line),
+        progress: (done, total, name, drawers) =>
+          void process.stderr.write(`${JSON.stringify({ done, total, name, drawers })}\n`),
+      },
+      end: () => {},
+    };
+  const progress = new Progress({ silent: isQuiet || out.isJson });
+  return {
+    watch: {
+      notice: (line) => (isQuiet ? undefined : out.notice(line)),
+      progress: (done, total, name, drawers) =>
+        progress.step(
+          done,
+          total,
+          name,
+          drawers === undefined ? undefined : `  + [${done}/${total}] ${name} +${drawers}`,
+        ),
+    },
+    end: () => progress.end(),
+    onStop: () => {
+      progress.end();
+      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
+    },
+  };
 }
 
 /** Errors: CONFIG_USAGE. */
@@ -41,16 +154,10 @@ export function readExtract(value: string | undefined): ExtractMode {
   throw new PalaceError("CONFIG_USAGE", `--extract does not know ${value}`, `--extract ${EXTRACT_MODES.join("|")}`);
 }
 
-/** `head` names what was examined. */
-export function printOutcome(report: Outcome, out: Output, head: string): void {
-  for (const name of report.wouldFile ?? []) out.text(`  would file    ${printable(name)}`);
-  for (const { file, reason } of report.skipped.slice(0, SKIPS_SHOWN_MAX))
-    out.text(`  skipped       ${printable(file)}: ${printable(reason)}`);
-  if (report.skipped.length > SKIPS_SHOWN_MAX)
-    out.text(`  skipped       ${report.skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
+/** The summary of transcripts; `head` names what was examined. */
+export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`
     : `${report.filed} filed (${plural(report.drawers, "drawer")} new or changed, ${report.kept} kept)`;
-  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
-  if (report.interrupted) out.text(INTERRUPTED);
+  return `${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`;
 }

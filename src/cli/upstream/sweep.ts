@@ -1,5 +1,5 @@
 /** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
-import { EXIT_PARTIAL } from "../feeding/feeding.ts";
+import { EXIT_PARTIAL } from "../feeding/mining.ts";
 import { defineVerb } from "../verb.ts";
 import { verb as sweep } from "../verb/sweep.ts";
 

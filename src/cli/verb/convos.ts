@@ -2,8 +2,8 @@
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeders/convo-miner/feed.ts";
 import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";
-import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
-import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
 import { plural, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -30,39 +30,28 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
   },
   args: [1, 1],
   place: feedPlace,
-  run: async ({ values, args, config, out }) => {
-    const isQuiet = values.quiet === true;
-    const dryRun = values["dry-run"] === true;
-    const survey = surveyTranscripts(args[0] ?? "", values["include-subagents"] === true);
-    const wing = wingOf(survey.root, values.wing);
+  run: ({ values, args: [dir = ""], config, out }) => {
+    const survey = surveyTranscripts(dir, values["include-subagents"] === true);
+    const options = {
+      ...{ wing: wingOf(survey.root, values.wing), extract: readExtract(values.extract), filing: config.filing() },
+      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+      ...{ limit: readCount(values.limit, "limit", 0), agent: values.agent ?? config.agentName ?? "mempalace" },
+    };
     const { cacheDir, palace } = placeOf(config);
-    const isWatched = values.progress === true;
-    const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
-    const limit = readCount(values.limit, "limit", 0);
-    const agent = values.agent ?? config.agentName ?? "mempalace";
-    const report = await withInterrupt(
-      async (signal) =>
-        feedTranscripts({
-          options: {
-            ...{ wing, dryRun, force: values.force === true, limit, agent },
-            ...{ extract: readExtract(values.extract), filing: config.filing() },
-          },
+    return runMine({
+      ...{ command: "palace mine convos", values, config, out, source: "transcript" },
+      run: async ({ connect, watch, signal }) => {
+        const report = await feedTranscripts({
+          ...{ options, files: survey.files, folder: survey.root, nameOf: (sourceFile) => sourceFile },
           place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
-          files: survey.files,
-          folder: survey.root,
-          nameOf: (sourceFile) => sourceFile,
-          caller: await connect(config, "palace mine convos", dryRun),
-          watch,
-          signal,
-        }),
-      { onStop, isWatched },
-    ).finally(end);
-    report.skipped.unshift(...survey.skipped);
-    report.failed += survey.unreadable;
-    return endMine(out, report, {
-      isQuiet,
-      command: "palace mine convos",
-      print: (done) => printOutcome(done, out, `${printable(done.wing)}: ${plural(done.files, "transcript")}`),
+          ...{ caller: await connect(), watch, signal },
+        });
+        report.skipped.unshift(...survey.skipped);
+        report.failed += survey.unreadable;
+        return report;
+      },
+      printSum: (report) =>
+        out.text(transcriptsDone(report, `${printable(report.wing)}: ${plural(report.files, "transcript")}`)),
     });
   },
 });

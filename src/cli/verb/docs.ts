@@ -4,8 +4,9 @@ import { realpathSync, statSync } from "node:fs";
 import { DOCS } from "../../feeders/doc-miner/front.ts";
 import { filedElsewhere, findRoot } from "../../feeders/doc-miner/root.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { mineDocuments, readDocuments } from "../feeding/documents.ts";
-import { FEED_OPTIONS, feedPlace, placeOf } from "../feeding/feeding.ts";
+import { mineDocuments } from "../feeding/documents.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -28,14 +29,11 @@ To ask about one file: palace mine why FILE`,
   place: feedPlace,
   run: async ({ values, args: [given = ""], config, out }) => {
     const { dir, only, wing } = targetOf(given, config.paths.cacheDir);
-    const options = {
-      ...readDocuments(DOCS, { ...(wing !== undefined && { wing }), ...values }, [dir]),
-      ...{ drawersMax: 0, ignoreFiles: true, include: [], only },
-    };
+    const options = { front: DOCS, dir, wing, drawersMax: 0, ignoreFiles: true, include: [], only };
     if (only === undefined && values.quiet !== true)
       for (const { root, wing: other, files } of filedElsewhere(dir, values.wing, placeOf(config)))
         out.notice(`${plural(files, "file")} of ${root} are in wing ${other} already, and this files them again here`);
-    const code = await mineDocuments("mempalace-docs", options, config, out);
+    const code = await mineDocuments({ command: "mempalace-docs", values, config, out, options });
     if (only !== undefined && code === 0 && !out.isJson)
       out.notice(out.spelled(`about this file: palace mine why ${quoted(given)}`));
     return code;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { CONVERSION, Converter } from "../../feeders/converter.ts";
 import { FORMATS } from "../../feeders/doc-miner/front.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
-import { mineDocuments, readDocuments } from "../feeding/documents.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
+import { mineDocuments } from "../feeding/documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -28,17 +28,17 @@ palace until \`mempalace_sync\` takes it out.
   },
   args: [1, 1],
   place: feedPlace,
-  run: async ({ values, args, config, out }) => {
+  run: async ({ values, args: [dir = ""], config, out }) => {
     const converter = new Converter({ ...CONVERSION, textMax: SOURCE_CALL_MAX_BYTES });
     const options = {
-      ...readDocuments(FORMATS, values, args),
+      ...{ front: FORMATS, dir },
       read: (root: string, path: string) => converter.read(join(root, path)),
       sizeMaxBytes: CONVERSION.sizeMax,
       drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", 0),
       ...{ ignoreFiles: false, include: [] },
     };
     try {
-      return await mineDocuments("palace mine formats", options, config, out);
+      return await mineDocuments({ command: "palace mine formats", values, config, out, options });
     } finally {
       await converter.close();
     }

@@ -1,7 +1,7 @@
 /** `palace mine projects DIR`: files a project's text, source code too, as upstream's `mempalace mine DIR` does. */
 import { PROJECTS } from "../../feeders/doc-miner/front.ts";
-import { mineDocuments, readDocuments } from "../feeding/documents.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding/feeding.ts";
+import { mineDocuments } from "../feeding/documents.ts";
+import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -29,13 +29,13 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
   },
   args: [1, 1],
   place: feedPlace,
-  run: ({ values, args, config, out }) => {
+  run: ({ values, args: [dir = ""], config, out }) => {
     const options = {
-      ...readDocuments(PROJECTS, values, args),
+      ...{ front: PROJECTS, dir },
       drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", config.chunksMax),
       ignoreFiles: values["no-gitignore"] !== true,
       include: (values["include-ignored"] ?? []).flatMap((one) => one.split(",")),
     };
-    return mineDocuments("palace mine projects", options, config, out);
+    return mineDocuments({ command: "palace mine projects", values, config, out, options });
   },
 });

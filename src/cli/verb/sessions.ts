@@ -2,10 +2,10 @@
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/feed.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { connect, FEED_OPTIONS, feedPlace, feedWatch, placeOf, withInterrupt } from "../feeding/feeding.ts";
-import { endMine, printOutcome, readExtract } from "../feeding/mining.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
 import { openSource } from "../feeding/session-source.ts";
-import { type Output, plural } from "../terminal/output.ts";
+import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, readCount } from "../verb.ts";
 
@@ -52,10 +52,9 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
     const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));
     if (harness === undefined)
       throw new PalaceError("CONFIG_USAGE", `--from does not know ${values.from}`, `--from ${HARNESSES.join("|")}`);
-    const isQuiet = values.quiet === true;
-    const dryRun = values["dry-run"] === true;
     const options = {
-      ...{ harness, wing: values.wing, dryRun, force: values.force === true, sessions: values.session ?? [] },
+      ...{ harness, wing: values.wing, sessions: values.session ?? [] },
+      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
       ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
       minMessages: readCount(values["min-messages"], "min-messages", MESSAGES_MIN),
       sinceMs: values.since === undefined ? undefined : readTime(values.since, "since", Date.now()),
@@ -66,31 +65,24 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
       path: harness === "opencode" ? values.db : values.dir,
       includeSubagents: values["include-subagents"] === true,
     });
-    const isWatched = values.progress === true;
-    const { watch, end, onStop } = feedWatch(out, isQuiet, isWatched);
     try {
-      const report = await withInterrupt(
-        async (signal) => {
-          const caller = await connect(config, "mempalace-session", dryRun);
-          return feedSessions({ options, source, caller, watch, signal });
-        },
-        { onStop, isWatched },
-      ).finally(end);
-      return endMine(out, report, { isQuiet, command: "mempalace-session", print: printReport });
+      return await runMine({
+        ...{ command: "mempalace-session", values, config, out, source: "transcript" },
+        run: async ({ connect, watch, signal }) =>
+          feedSessions({ options, source, caller: await connect(), watch, signal }),
+        printSum: (report) => out.text(sumOf(report)),
+      });
     } finally {
       source.close();
     }
   },
 });
 
-function printReport(report: SessionReport, out: Output): void {
+function sumOf(report: SessionReport): string {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
   // Users of 1.x alone need no word about it.
   const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
   const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
-  printOutcome(
-    report,
-    out,
-    `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`,
-  );
+  const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;
+  return transcriptsDone(report, head);
 }

@@ -3,18 +3,14 @@
  * out; upstream stops there. Pure. Used by the formats of normalize.ts. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { jsonDumps, str } from "./python.ts";
 
 const INPUT_MAX = 200;
 const BASH_LINES = 20;
 const MATCHES_MAX = 20;
 const RESULT_MAX = 2048;
-
-export type Fields = Record<string, unknown>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** `tools`: tool_use_id → the tool's name. */
 export function contentText(content: unknown, tools?: ReadonlyMap<string, string>): string {
@@ -23,11 +19,11 @@ export function contentText(content: unknown, tools?: ReadonlyMap<string, string
     const parts = content.map((block) => (typeof block === "string" ? block : blockText(block, tools)));
     return strip(parts.filter((part) => part !== "").join("\n"));
   }
-  return isFields(content) ? strip(textOf(content["text"])) : "";
+  return isRecord(content) ? strip(textOf(content["text"])) : "";
 }
 
 function blockText(block: unknown, tools: ReadonlyMap<string, string> | undefined): string {
-  if (!isFields(block)) return "";
+  if (!isRecord(block)) return "";
   switch (block["type"]) {
     case "text":
       return textOf(block["text"]);
@@ -43,7 +39,7 @@ function blockText(block: unknown, tools: ReadonlyMap<string, string> | undefine
 function toolUse(block: Fields): string {
   const name = block["name"] === undefined ? "Unknown" : str(block["name"]);
   const given = block["input"];
-  const input = isFields(given) ? given : {};
+  const input = fieldsOf(given);
   const field = (key: string, absent: string): string => (input[key] === undefined ? absent : str(input[key]));
   switch (name) {
     case "Bash":
@@ -101,7 +97,7 @@ function resultText(content: unknown): string {
   if (!Array.isArray(content)) return content ? str(content) : "";
   const parts = content.flatMap((block) => {
     if (typeof block === "string") return [block];
-    return isFields(block) && block["type"] === "text" ? [textOf(block["text"])] : [];
+    return isRecord(block) && block["type"] === "text" ? [textOf(block["text"])] : [];
   });
   return parts.join("\n");
 }
@@ -112,8 +108,4 @@ function arrows(lines: readonly string[]): string {
 
 function cut(text: string): string {
   return codePointLength(text) > INPUT_MAX ? `${head(text, INPUT_MAX)}...` : text;
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -4,7 +4,9 @@
  * Source: palace.md 5.4, upstream 3.11's normalize module for order and bundles.
  */
 import { strip } from "../../memory/text/text.ts";
-import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { type Fields, textOf } from "../fields.ts";
+import { contentText } from "./blocks.ts";
 import { type Role, Transcript } from "./transcript.ts";
 
 type Format = (document: unknown) => string[] | undefined;
@@ -25,12 +27,12 @@ const one = (transcript: Transcript): string[] | undefined =>
 
 /** Differs from Claude's format by the role `model`. */
 const gemini: Format = (document) => {
-  const items = isFields(document) ? (document["contents"] ?? document["messages"]) : document;
+  const items = isRecord(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
   const transcript = new Transcript();
   let hasModel = false;
   for (const item of items as unknown[]) {
-    if (!isFields(item)) continue;
+    if (!isRecord(item)) continue;
     const { role, parts } = item;
     const text = Array.isArray(parts) ? strip(parts.map(partText).join(" ")) : contentText(item["content"] ?? "");
     if (text === "") continue;
@@ -42,18 +44,18 @@ const gemini: Format = (document) => {
 };
 
 function partText(part: unknown): string {
-  return typeof part === "string" ? part : isFields(part) ? textOf(part["text"]) : "";
+  return typeof part === "string" ? part : isRecord(part) ? textOf(part["text"]) : "";
 }
 
 /** One conversation, or the privacy export's list of them. */
 const claudeAi: Format = (document) => {
-  const list = isFields(document) ? (document["messages"] ?? document["chat_messages"]) : document;
+  const list = isRecord(document) ? (document["messages"] ?? document["chat_messages"]) : document;
   if (!Array.isArray(list)) return undefined;
   const items = list as unknown[];
   const [first] = items;
-  if (!isFields(first) || !("chat_messages" in first || "messages" in first)) return one(claudeMessages(items));
+  if (!isRecord(first) || !("chat_messages" in first || "messages" in first)) return one(claudeMessages(items));
   return items.flatMap((item) => {
-    if (!isFields(item)) return [];
+    if (!isRecord(item)) return [];
     const messages = isTrue(item["chat_messages"]) ? item["chat_messages"] : item["messages"];
     return (Array.isArray(messages) ? one(claudeMessages(messages)) : undefined) ?? [];
   });
@@ -62,7 +64,7 @@ const claudeAi: Format = (document) => {
 function claudeMessages(items: readonly unknown[]): Transcript {
   const transcript = new Transcript();
   for (const item of items) {
-    if (!isFields(item)) continue;
+    if (!isRecord(item)) continue;
     const author = isTrue(item["role"]) ? item["role"] : item["sender"];
     const text = contentText(item["content"] ?? "") || strip(textOf(item["text"]));
     const role = CLAUDE_ROLES.get(textOf(author));
@@ -83,15 +85,15 @@ const chatGptExport: Format = (document) =>
 
 /** A tree of messages; the first child of each is followed. */
 const chatGpt: Format = (document) => {
-  const mapping = isFields(document) ? document["mapping"] : undefined;
-  if (!isFields(mapping)) return undefined;
+  const mapping = isRecord(document) ? document["mapping"] : undefined;
+  if (!isRecord(mapping)) return undefined;
   const transcript = new Transcript();
   const visited = new Set<string>();
   let id = rootOf(mapping);
   while (id !== undefined && id !== "" && !visited.has(id)) {
     visited.add(id);
     const node = Object.hasOwn(mapping, id) ? mapping[id] : undefined;
-    if (!isFields(node)) break;
+    if (!isRecord(node)) break;
     addChatGpt(transcript, node["message"]);
     const next: unknown = Array.isArray(node["children"]) ? node["children"][0] : undefined;
     id = typeof next === "string" ? next : undefined;
@@ -101,26 +103,26 @@ const chatGpt: Format = (document) => {
 
 /** The node without parent and without message; else the first without parent. */
 function rootOf(mapping: Fields): string | undefined {
-  const roots = Object.entries(mapping).filter(([, node]) => isFields(node) && (node["parent"] ?? null) === null);
+  const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
   return (bare ?? roots[0])?.[0];
 }
 
 function addChatGpt(transcript: Transcript, message: unknown): void {
-  if (!isFields(message)) return;
-  const author = isFields(message["author"]) ? message["author"]["role"] : undefined;
-  const parts = isFields(message["content"]) ? message["content"]["parts"] : undefined;
+  if (!isRecord(message)) return;
+  const author = isRecord(message["author"]) ? message["author"]["role"] : undefined;
+  const parts = isRecord(message["content"]) ? message["content"]["parts"] : undefined;
   if (!Array.isArray(parts) || (author !== "user" && author !== "assistant")) return;
   const text = strip(parts.filter((part) => typeof part === "string" && part !== "").join(" "));
   if (text !== "") transcript.add(author, text);
 }
 
 const continueDev: Format = (document) => {
-  const history = isFields(document) ? document["history"] : undefined;
+  const history = isRecord(document) ? document["history"] : undefined;
   if (!Array.isArray(history)) return undefined;
   const transcript = new Transcript();
   for (const item of history as unknown[]) {
-    if (!isFields(item)) continue;
+    if (!isRecord(item)) continue;
     const { role, content } = item;
     const text = Array.isArray(content) ? blocksText(content) : strip(textOf(content));
     if (text === "") continue;
@@ -133,7 +135,7 @@ const continueDev: Format = (document) => {
 function blocksText(blocks: readonly unknown[]): string {
   const texts = blocks.map((block) => {
     if (typeof block === "string") return block;
-    return isFields(block) && block["type"] === "text" ? textOf(block["text"]) : "";
+    return isRecord(block) && block["type"] === "text" ? textOf(block["text"]) : "";
   });
   return strip(texts.filter((text) => text !== "").join("\n"));
 }
@@ -145,7 +147,7 @@ const slack: Format = (document) => {
   const roles = new Map<string, Role>();
   let last: Role = "assistant";
   for (const item of document as unknown[]) {
-    if (!isFields(item) || item["type"] !== "message") continue;
+    if (!isRecord(item) || item["type"] !== "message") continue;
     // A speaker's name must not look like the transcript around it.
     const speaker = strip(textOf(item["user"] ?? item["username"]).replace(/[[\]\x00-\x1f]/g, "_"));
     const text = strip(textOf(item["text"]));
@@ -161,5 +163,5 @@ const slack: Format = (document) => {
 /** True for what Python counts as true. */
 function isTrue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  return isFields(value) ? Object.keys(value).length > 0 : Boolean(value);
+  return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);
 }

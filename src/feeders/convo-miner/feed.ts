@@ -5,16 +5,17 @@
  */
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
-import { PalaceError } from "../../base/errors.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, MTIME_TOLERANCE_S, whenAdopted } from "../mined.ts";
+import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
+import { isAsNoted, notedRecords, ofName, readNotes, writeNotes } from "../notes.ts";
+import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
-import { type Entry, notesFile, type NotesPlace, readNotes, writeNotes } from "./notes.ts";
-import type { FeedWatch, MineOptions, MineReport, Run, TranscriptFile } from "./run.ts";
+import { type Entry, type Notes, notesFile, type NotesPlace } from "./notes.ts";
+import type { MineOptions, MineReport, Run, TranscriptFile } from "./run.ts";
 
-export type FeedDeps = {
+export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
@@ -22,24 +23,20 @@ export type FeedDeps = {
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder that holds them under their own names, where MemPalace may have mined them; undefined: they are copies. */
   folder?: string;
-  /** Undefined in a dry run that found no broker: a dry run starts none. */
-  caller: Caller | undefined;
-  watch: FeedWatch;
-  /** Aborted: the transcripts in flight are finished, no others begun. */
-  signal: AbortSignal;
 };
 
 const IN_FLIGHT_MAX = 3;
 
 /** Errors: the broker's own when it can file nothing at all. */
-export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
+export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport> {
   const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
   const root = extract === "exchange" ? place.root : `${extract} of ${place.root}`;
   if (!options.dryRun) removeLeftovers(place.home);
   const file = notesFile({ ...place, root, wing: options.wing });
-  const notes = readNotes(file);
-  const asked = { sources: notedRecords(notes.files), sessions: new Map<string, string[]>(), isMined: () => false };
+  const notes = readNotes<Notes>(file, "files") ?? { schema: 1, files: {} };
+  const noted = notedRecords(notes.files, (name) => name);
+  const asked = { sources: noted, sessions: new Map<string, string[]>(), isMined: () => false };
   const { sources: records, sessions, isMined } = caller === undefined ? asked : await askRecords(caller, deps);
   const report: MineReport = {
     ...{ wing: options.wing, files: files.length, filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
@@ -49,62 +46,41 @@ export async function feedTranscripts(deps: FeedDeps): Promise<MineReport> {
   const run: Run = { options, notesDir: place.home, notes, records, known, sessions, report, watch, signal };
   const changed: TranscriptFile[] = [];
   for (const transcript of files) {
-    const entry = Object.hasOwn(notes.files, transcript.sourceFile) ? notes.files[transcript.sourceFile] : undefined;
+    const entry = ofName(notes.files, transcript.sourceFile);
     if (!options.force && entry !== undefined && isUnchanged(transcript, entry, records.get(transcript.sourceFile)))
       settle(run, transcript, entry);
     else if (!options.force && isMined(transcript)) report.unchanged += 1;
     else changed.push(transcript);
   }
-  if (options.dryRun) {
+  if (options.dryRun || caller === undefined) {
     const would = changed.filter((transcript) => wouldFile(run, transcript)).map(({ name }) => name);
     report.wouldFile = options.limit === 0 ? would : would.slice(0, options.limit);
     return report;
   }
-  if (caller === undefined) throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
   try {
-    await fileAll(run, caller, changed);
+    await fileEach(run, changed, {
+      limit: options.limit,
+      inFlightMax: IN_FLIGHT_MAX,
+      nameOf: ({ name }) => name,
+      file: (transcript) => fileTranscript(run, caller, transcript),
+    });
   } finally {
     writeNotes(file, notes);
   }
   return report;
 }
 
-/** Files a few at a time: other agents' writes run in between. */
-async function fileAll(run: Run, caller: Caller, files: readonly TranscriptFile[]): Promise<void> {
-  const { limit } = run.options;
-  let next = 0;
-  let done = 0;
-  let failed = false;
-  const isEnough = (): boolean => limit > 0 && run.report.filed >= limit;
-  const work = async (): Promise<void> => {
-    while (!run.signal.aborted && !failed && !isEnough()) {
-      const file = files[next++];
-      if (file === undefined) return;
-      try {
-        const drawers = await fileTranscript(run, caller, file);
-        run.watch.progress(++done, files.length, file.name, drawers);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  // With a limit the files are counted, so one goes after the other.
-  const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
-  run.report.interrupted = run.signal.aborted && done < files.length;
-  const broken = workers.find((worker) => worker.status === "rejected");
-  if (broken !== undefined) throw broken.reason;
-}
-
 /** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, record: FilingRecord | undefined): boolean {
-  if (entry.size !== file.size || Math.abs(entry.mtime - file.mtime) > MTIME_TOLERANCE_S) return false;
-  return entry.refused !== undefined || record?.sha256 === entry.sha256;
+  return isAsNoted(file, entry) && (entry.refused !== undefined || record?.sha256 === entry.sha256);
 }
 
 type Asked = { sources: Map<string, FilingRecord>; sessions: Map<string, string[]>; isMined: IsMined };
 
-async function askRecords(caller: Caller, { options, files, nameOf, folder, watch, signal }: FeedDeps): Promise<Asked> {
+async function askRecords(
+  caller: Caller,
+  { options, files, nameOf, folder, watch, signal }: TranscriptsDeps,
+): Promise<Asked> {
   const { wing, extract } = options;
   if (folder !== undefined) await whenAdopted(caller, signal, (line) => watch.notice(line));
   const uuids = new Set(files.flatMap(({ sourceFile }) => sessionNameOf(sourceFile)?.uuid ?? []));
@@ -129,14 +105,6 @@ async function askRecords(caller: Caller, { options, files, nameOf, folder, watc
     sessions: Map.groupBy(sessions, (name) => sessionNameOf(name)?.uuid ?? ""),
     isMined: minedFinder(mined),
   };
-}
-
-/** Without a broker, the notes of the last run stand for what the palace holds. */
-function notedRecords(files: Readonly<Record<string, Entry>>): Map<string, FilingRecord> {
-  const filed = Object.entries(files).filter(([, { refused }]) => refused === undefined);
-  return new Map(
-    filed.map(([sourceFile, { mtime, sha256, drawers }]) => [sourceFile, { sourceFile, mtime, sha256, drawers }]),
-  );
 }
 
 /**

@@ -9,7 +9,8 @@ import { strip } from "../../memory/text/text.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, CONVERSATION_PART_SIZE_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";
-import { type Caller, isRefusal, send } from "../send.ts";
+import { countRefused, countUnread } from "../run.ts";
+import { type Caller, send } from "../send.ts";
 import { chunkConversation } from "./chunk.ts";
 import { extractMemories, type Memory } from "./general.ts";
 import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
@@ -89,10 +90,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
       resumeSizeMin: RESUME_SIZE_MIN_BYTES,
     });
   } catch (error) {
-    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    run.report.skipped.push({ file: file.name, reason: isGone ? "vanished while we looked" : "cannot be read" });
-    if (!isGone) run.report.failed += 1;
-    return undefined;
+    return countUnread(run.report, file.name, error);
   }
   const { mtime, size } = file;
   const refuse = (refused: string): Entry & { refused: string } => ({
@@ -162,10 +160,7 @@ async function sendParts(
     }
     return sent;
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    run.report.skipped.push({ file: file.name, reason: `refused by the broker: ${error.message}` });
-    run.report.failed += 1;
-    return undefined;
+    return countRefused(run.report, file.name, error);
   }
 }
 

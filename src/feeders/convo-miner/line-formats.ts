@@ -3,7 +3,9 @@
  * its state can be saved. Pure. Used by normalize.ts. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
  */
 import { strip } from "../../memory/text/text.ts";
-import { contentText, type Fields, isFields, textOf } from "./blocks.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { type Fields, textOf } from "../fields.ts";
+import { contentText } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";
 import { Transcript, type TranscriptState } from "./transcript.ts";
 
@@ -43,7 +45,7 @@ class ClaudeCode implements LineFormat {
 
   take(line: Fields): void {
     const message = line["message"] ?? {};
-    if (!isFields(message)) return;
+    if (!isRecord(message)) return;
     const content = message["content"] ?? "";
     if (line["type"] === "assistant") this.#takeAnswer(content);
     else if (line["type"] === "user" || line["type"] === "human") this.#takeQuestion(content);
@@ -51,7 +53,7 @@ class ClaudeCode implements LineFormat {
 
   #takeAnswer(content: unknown): void {
     for (const block of Array.isArray(content) ? (content as unknown[]) : []) {
-      if (!isFields(block) || block["type"] !== "tool_use" || typeof block["id"] !== "string") continue;
+      if (!isRecord(block) || block["type"] !== "tool_use" || typeof block["id"] !== "string") continue;
       if (block["id"] !== "") this.#tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
     }
     const text = stripNoise(contentText(content, this.#tools));
@@ -63,7 +65,7 @@ class ClaudeCode implements LineFormat {
     const text = stripNoise(contentText(content, this.#tools));
     if (text === "") return;
     const isResults =
-      Array.isArray(content) && content.every((block) => isFields(block) && block["type"] === "tool_result");
+      Array.isArray(content) && content.every((block) => isRecord(block) && block["type"] === "tool_result");
     if (isResults) this.#transcript.extendAnswer(text);
     else this.#transcript.add("user", text);
   }
@@ -118,7 +120,7 @@ class Simple implements LineFormat {
 function codexLine(line: Fields): ReturnType<Reader> {
   if (line["type"] === "session_meta") return "header";
   const payload = line["payload"];
-  if (line["type"] !== "event_msg" || !isFields(payload)) return undefined;
+  if (line["type"] !== "event_msg" || !isRecord(payload)) return undefined;
   const text = strip(textOf(payload["message"]));
   if (text === "") return undefined;
   if (payload["type"] === "user_message") return ["user", text];
@@ -130,7 +132,7 @@ function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;
   const blocks: unknown[] = Array.isArray(line["content"]) ? line["content"] : [];
-  const texts = blocks.flatMap((block) => (isFields(block) ? [textOf(block["text"])] : []));
+  const texts = blocks.flatMap((block) => (isRecord(block) ? [textOf(block["text"])] : []));
   const text = texts.filter((one) => strip(one) !== "").join("\n");
   if (text === "") return undefined;
   return [line["type"] === "user" ? "user" : "assistant", text];
@@ -139,7 +141,7 @@ function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
 function piLine(line: Fields): ReturnType<Reader> {
   if (line["type"] === "session" && line["version"] !== undefined) return "header";
   const message = line["message"];
-  if (line["type"] !== "message" || !isFields(message)) return undefined;
+  if (line["type"] !== "message" || !isRecord(message)) return undefined;
   const { role } = message;
   if (role !== "user" && role !== "assistant") return undefined;
   const text = contentText(message["content"] ?? "");

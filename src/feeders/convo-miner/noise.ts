@@ -4,6 +4,7 @@
  * patterns would read the same text again and again, the search is written by hand: a transcript is untrusted input.
  */
 import { strip } from "../../memory/text/text.ts";
+import { SPACE } from "./python-pattern.ts";
 
 const TAGS = [
   "system-reminder",
@@ -27,8 +28,7 @@ const LINES = [
   "MemPalace auto-save checkpoint.",
 ];
 
-/** Python's `\s`; `^` of its multi-line mode is "not behind anything but a line feed". */
-const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
+/** `^` of Python's multi-line mode is "not behind anything but a line feed". */
 const LINE_START = String.raw`(?<![^\n])(?:> )?`;
 const LINE_PATTERNS = LINES.map((start) => ({
   start,

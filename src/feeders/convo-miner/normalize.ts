@@ -3,7 +3,7 @@
  * read.ts. Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
  */
 import { strip } from "../../memory/text/text.ts";
-import { isFields } from "./blocks.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { isQuestion } from "./chunk.ts";
 import { conversationsOf } from "./exports.ts";
 import { LINE_FORMATS, type LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
@@ -53,7 +53,7 @@ export class LineScan {
     } catch {
       return;
     }
-    if (!isFields(entry)) return;
+    if (!isRecord(entry)) return;
     const { timestamp, type } = entry;
     if (typeof timestamp === "string" && (this.#authoredAt === undefined || timestamp > this.#authoredAt))
       this.#authoredAt = timestamp;

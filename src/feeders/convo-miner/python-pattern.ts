@@ -3,7 +3,7 @@
  * and setup/prose.ts.
  */
 export const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
-const WORD = String.raw`[\p{L}\p{N}_]`;
+export const WORD = String.raw`[\p{L}\p{N}_]`;
 /** `\b` where a word begins, and where it ends. */
 export const START = `(?<!${WORD})(?=${WORD})`;
 export const END = `(?<=${WORD})(?!${WORD})`;

@@ -5,14 +5,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { extname } from "node:path";
+import { isWhole, lines, pieces } from "../lines.ts";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 
 /** Upstream's limit. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 /** Smaller files are read again, which is cheaper than a note about them. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
-const READ_SIZE_BYTES = 1024 * 1024;
-const READ_SIZE_MIN_BYTES = 4096;
 
 /** The position where reading stopped: after a line end, once a conversation had been found. */
 export type Checkpoint = {
@@ -52,17 +51,17 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
     const named = { mtime: seconds(stat.mtimeNs), size };
     const isJson = [".json", ".jsonl"].includes(extname(path).toLowerCase());
     const keepTime = extname(path) === ".jsonl";
-    const lines = isJson || firstCharacter(file) ? readLines(file, options) : undefined;
-    if (lines !== undefined && !lines.scan.isPlain) {
-      const authoredAt = keepTime ? lines.scan.authoredAt : undefined;
-      const found = lines.scan.result();
-      const { checkpoint, resumedAt } = lines;
+    const read = isJson || firstCharacter(file) ? readLines(file, options) : undefined;
+    if (read !== undefined && !read.scan.isPlain) {
+      const authoredAt = keepTime ? read.scan.authoredAt : undefined;
+      const found = read.scan.result();
+      const { checkpoint, resumedAt } = read;
       if (found !== undefined) return { conversations: [found.text], authoredAt, ...named, checkpoint, resumedAt };
-      if (lines.scan.isCodex) return "a Codex session without a conversation";
+      if (read.scan.isCodex) return "a Codex session without a conversation";
     }
-    const isDocument = lines !== undefined && !lines.scan.isPlain;
+    const isDocument = read !== undefined && !read.scan.isPlain;
     const conversations = conversationsOfText(readWhole(file, size), isDocument);
-    const authoredAt = keepTime ? lines?.scan.authoredAt : undefined;
+    const authoredAt = keepTime ? read?.scan.authoredAt : undefined;
     return { conversations, authoredAt, ...named, checkpoint: undefined, resumedAt: 0 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_STRING_TOO_LONG") return "larger than a text can be";
@@ -86,22 +85,19 @@ function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines
   const start = resumed?.offset ?? 0;
   const scan = new LineScan(resumed?.state);
   let offset = start;
-  let rest: Buffer[] = [];
-  for (const bytes of chunks(file, start)) {
-    let from = 0;
-    for (let feed = bytes.indexOf(10); feed >= 0; feed = bytes.indexOf(10, from)) {
-      const line = Buffer.concat([...rest, bytes.subarray(from, feed + 1)]);
-      rest = [];
-      hash.update(line);
-      scan.take(decode(line, offset === 0));
-      offset += line.length;
-      from = feed + 1;
+  let rest: Buffer | undefined;
+  for (const line of lines(file, start)) {
+    if (!isWhole(line)) {
+      rest = line;
+      break;
     }
-    if (from < bytes.length) rest.push(Buffer.from(bytes.subarray(from)));
+    hash.update(line);
+    scan.take(decode(line, offset === 0));
+    offset += line.length;
   }
   const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
   // The last line may be incomplete: it counts if it parses, and is read again when it is whole.
-  if (rest.length > 0) scan.take(decode(Buffer.concat(rest), offset === 0));
+  if (rest !== undefined) scan.take(decode(rest, offset === 0));
   return { scan, checkpoint, resumedAt: start };
 }
 
@@ -114,7 +110,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;
-  for (const bytes of chunks(file, 0)) {
+  for (const bytes of pieces(file, 0)) {
     const part = bytes.subarray(0, left);
     hash.update(part);
     left -= part.length;
@@ -123,22 +119,10 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** The buffer is reused for each chunk, and no larger than a small file needs. */
-function* chunks(file: number, start: number): Generator<Buffer> {
-  const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
-  const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));
-  for (let at = start; ;) {
-    const count = readSync(file, buffer, 0, buffer.length, at);
-    if (count === 0) return;
-    yield buffer.subarray(0, count);
-    at += count;
-  }
-}
-
 function readWhole(file: number, size: number): string {
   const parts: Buffer[] = [];
   let left = Math.min(size, TRANSCRIPT_SIZE_MAX_BYTES);
-  for (const bytes of chunks(file, 0)) {
+  for (const bytes of pieces(file, 0)) {
     parts.push(Buffer.from(bytes.subarray(0, left)));
     left -= bytes.length;
     if (left <= 0) break;

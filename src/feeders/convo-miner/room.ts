@@ -3,6 +3,7 @@
  * palace.md 5.3.
  */
 import { head } from "../../memory/text/text.ts";
+import { words } from "../words.ts";
 
 const WINDOW = 3000;
 
@@ -24,8 +25,4 @@ export function roomOf(transcript: string): string {
     if (count > most) [best, most] = [room, count];
   }
   return best;
-}
-
-function words(text: string): string[] {
-  return text.split(" ");
 }

@@ -5,13 +5,8 @@
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode } from "../../protocol/filing.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FeedDeps, RunReport } from "../run.ts";
 import type { Notes } from "./notes.ts";
-
-export type FeedWatch = {
-  notice(line: string): void;
-  /** `drawers`: number of drawers from the transcript; undefined if it was not sent. */
-  progress(done: number, total: number, name: string, drawers: number | undefined): void;
-};
 
 /** A transcript on disk and the name it is filed under. */
 export type TranscriptFile = {
@@ -36,28 +31,15 @@ export type MineOptions = {
   filing: FilingSettings;
 };
 
-export type Skip = { file: string; reason: string };
-
-export type MineReport = {
+export type MineReport = RunReport & {
   wing: string;
   /** Transcripts found. */
   files: number;
-  filed: number;
-  unchanged: number;
-  skipped: Skip[];
-  /** Drawers written by this run. */
-  drawers: number;
   /** Drawers of filed transcripts that were there already. */
   kept: number;
-  dryRun: boolean;
-  interrupted: boolean;
-  /** Transcripts that should have been filed and were not. */
-  failed: number;
-  /** Set by a dry run: what would be filed. */
-  wouldFile?: string[];
 };
 
-export type Run = {
+export type Run = Omit<FeedDeps, "caller"> & {
   options: MineOptions;
   /** Folder for what is remembered between runs. */
   notesDir: string;
@@ -69,6 +51,4 @@ export type Run = {
   /** SHA-256 of a conversation → the source that holds it. */
   known: Map<string, string>;
   report: MineReport;
-  watch: FeedWatch;
-  signal: AbortSignal;
 };

@@ -2,12 +2,15 @@
  * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Used
  * by the command line. Source: palace.md 5.3; `tool-results` and `subagents` as upstream 3.11 skips them.
  */
-import { lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { checkName, wingOfFolder } from "../doc-miner/project.ts";
+import { SKIPPED_FOLDERS } from "../doc-miner/readable.ts";
+import { readFolder } from "../read-folder.ts";
+import type { Skip } from "../run.ts";
 import { TRANSCRIPT_SIZE_MAX_BYTES } from "./read.ts";
-import type { Skip, TranscriptFile } from "./run.ts";
+import type { TranscriptFile } from "./run.ts";
 
 export type Survey = {
   root: string;
@@ -18,13 +21,6 @@ export type Survey = {
 };
 
 const EXTENSIONS = new Set([".txt", ".md", ".json", ".jsonl"]);
-const SKIPPED_FOLDERS = new Set(
-  (
-    ".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .ruff_cache .mypy_cache " +
-    ".pytest_cache .cache .tox .nox .idea .vscode .ipynb_checkpoints .eggs htmlcov target tool-results"
-  ).split(" "),
-);
-
 /** `path` is a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function surveyTranscripts(path: string, includeSubagents: boolean): Survey {
   const { real, stat } = open(path);
@@ -59,7 +55,8 @@ function walk(survey: Survey, folder: string, includeSubagents: boolean): void {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
       const isSubagents = !includeSubagents && entry.name.toLowerCase() === "subagents";
-      if (!isSubagents && !SKIPPED_FOLDERS.has(entry.name)) walk(survey, path, includeSubagents);
+      const isSkipped = SKIPPED_FOLDERS.has(entry.name) || entry.name === "tool-results";
+      if (!isSubagents && !isSkipped) walk(survey, path, includeSubagents);
     } else look(survey, path);
   }
 }
@@ -80,15 +77,6 @@ function look(survey: Survey, path: string): void {
   if (!stat.isFile()) return skip("not a regular file");
   if (stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return skip("larger than 500 MiB");
   survey.files.push({ path, sourceFile: path, name: file, mtime: stat.mtimeMs / 1000, size: stat.size });
-}
-
-function readFolder(path: string) {
-  try {
-    // The order is by code unit, so that two machines walk in the same order.
-    return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return undefined;
-  }
 }
 
 function open(path: string): { real: string; stat: Stats } {

@@ -3,68 +3,61 @@
  * files may have left messages out or cut them. The broker files each message once, so the next run continues a killed one.
  * Called by the command `palace mine sweep`. Source: palace.md 5.7 and upstream 3.11's sweeper.
  */
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { MESSAGES_PART_MAX, SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import type { SweptMessage } from "../../protocol/spec.ts";
 import { inodeOf } from "../inode.ts";
-import { type Caller, isRefusal, send } from "../send.ts";
-import { isFields } from "./blocks.ts";
+import { jsonLines } from "../lines.ts";
+import { countRefused, countUnread, type FeedDeps, fileEach, type RunReport } from "../run.ts";
+import { type Caller, send } from "../send.ts";
 import { jsonDumpsSpaced, str } from "./python.ts";
-import type { FeedWatch, Skip, TranscriptFile } from "./run.ts";
+import type { TranscriptFile } from "./run.ts";
 
-export type SweepDeps = {
+export type SweepDeps = FeedDeps & {
   files: readonly TranscriptFile[];
   /** The most transcripts to read; 0 = all. */
   limit: number;
-  /** If undefined, messages are only counted, not filed. */
-  caller: Caller | undefined;
-  watch: FeedWatch;
-  signal: AbortSignal;
 };
 
-export type SweepReport = {
+export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun"> & {
   files: number;
   /** Messages found. */
   messages: number;
   added: number;
   changed: number;
   present: number;
-  skipped: Skip[];
-  failed: number;
-  interrupted: boolean;
-  dryRun: boolean;
 };
 
 /** The most characters in one call. */
 const PART_SIZE_MAX = 2 * 1024 * 1024;
 
-/** Errors: the broker's own when it can file nothing at all. */
-export async function sweepTranscripts({ files, limit, caller, watch, signal }: SweepDeps): Promise<SweepReport> {
+/** Without a broker, messages are only counted. Errors: the broker's own when it can file nothing at all. */
+export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
+  const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
     ...{ files: 0, messages: 0, added: 0, changed: 0, present: 0, skipped: [], failed: 0 },
     ...{ interrupted: false, dryRun: caller === undefined },
   };
+  // A limit counts the transcripts that are read, also those without a message to file.
   const chosen = limit === 0 ? files : files.slice(0, limit);
-  for (const file of chosen) {
-    if (signal.aborted) break;
-    const before = report.added;
-    try {
-      await sweepOne(file, caller, report, signal);
-    } catch (error) {
-      if (error instanceof PalaceError && !isRefusal(error)) throw error;
-      report.failed += 1;
-      report.skipped.push({
-        file: file.name,
-        reason: isRefusal(error) ? `refused by the broker: ${error.message}` : "cannot be read",
-      });
-    }
-    report.files += 1;
-    watch.progress(report.files, chosen.length, file.name, report.added - before);
-  }
-  report.interrupted = signal.aborted && report.files < chosen.length;
+  await fileEach({ ...deps, report }, chosen, {
+    limit: 0,
+    inFlightMax: 1,
+    nameOf: ({ name }) => name,
+    file: async (file) => {
+      const before = report.added;
+      report.files += 1;
+      try {
+        await sweepOne(file, caller, report, signal);
+      } catch (error) {
+        if (error instanceof PalaceError) countRefused(report, file.name, error);
+        else countUnread(report, file.name, error);
+      }
+      return report.added - before;
+    },
+  });
   return report;
 }
 
@@ -83,7 +76,9 @@ async function sweepOne(
     const result = await send(caller, signal, "message.add", params);
     for (const key of ["added", "changed", "present"] as const) report[key] += result[key];
   };
-  for await (const message of messagesOf(path)) {
+  for (const line of jsonLines(path, { followsLinks: false })) {
+    const message = messageOf(line);
+    if (message === undefined) continue;
     report.messages += 1;
     if (message.content.length > SOURCE_CALL_MAX_BYTES) {
       report.skipped.push({ file: name, reason: `message ${message.uuid} is too long` });
@@ -99,39 +94,11 @@ async function sweepOne(
   await flush();
 }
 
-/** Only a line feed ends a line: node:readline also splits at U+2028, which occurs in what people write. */
-async function* messagesOf(path: string): AsyncGenerator<SweptMessage> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await open(path, flags);
-  try {
-    if (!(await file.stat()).isFile()) return;
-    let rest = "";
-    for await (const text of file.createReadStream({ encoding: "utf8", autoClose: false }) as AsyncIterable<string>) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const message = messageOf(line);
-        if (message !== undefined) yield message;
-      }
-    }
-    const last = messageOf(rest);
-    if (last !== undefined) yield last;
-  } finally {
-    await file.close();
-  }
-}
-
 /** Undefined unless the line is a message of the user or the assistant with all its ids. */
-export function messageOf(line: string): SweptMessage | undefined {
-  let record: unknown;
-  try {
-    record = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (!isFields(record) || (record["type"] !== "user" && record["type"] !== "assistant")) return undefined;
+function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
+  if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];
-  if (!isFields(said)) return undefined;
+  if (!isRecord(said)) return undefined;
   const { role, content = "" } = said;
   const [timestamp, uuid] = [record["timestamp"], record["uuid"]];
   const sessionId = record["sessionId"] || record["session_id"];
@@ -145,7 +112,7 @@ export function messageOf(line: string): SweptMessage | undefined {
 /** Returns every block in full. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return str(content);
-  const parts = content.filter(isFields).map((block) => {
+  const parts = content.filter(isRecord).map((block) => {
     const type = block["type"] ?? "";
     if (type === "text") return str(block["text"] ?? "");
     if (type === "tool_use")

@@ -2,26 +2,16 @@
  * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init`
  * (palace.md 5.8). Reads names alone, no contents.
  */
-import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { readFolder } from "../read-folder.ts";
+import { words } from "../words.ts";
 import { checkName, wingOfFolder } from "./project.ts";
 import { ROOM_OF_FOLDER } from "./room.ts";
 
 export type ProposedRoom = { name: string; description: string; keywords: string[] };
 
-const SKIPPED = new Set([
-  ".git",
-  "node_modules",
-  "__pycache__",
-  ".venv",
-  "venv",
-  "env",
-  "dist",
-  "build",
-  ".next",
-  "coverage",
-]);
+const SKIPPED = new Set(words(".git node_modules __pycache__ .venv venv env dist build .next coverage"));
 const GENERAL = "general";
 /** When no folder suggests a room, a room needs this many matching file names. */
 const FILES_MIN = 2;
@@ -83,7 +73,7 @@ function fromNames(root: string): ProposedRoom[] {
   const counts = new Map<string, number>();
   let seen = 0;
   const walk = (folder: string): void => {
-    for (const entry of entriesOf(folder)) {
+    for (const entry of readFolder(folder) ?? []) {
       if (++seen > NAMES_MAX) return;
       if (entry.isDirectory() && !SKIPPED.has(entry.name)) walk(join(folder, entry.name));
       if (!entry.isFile()) continue;
@@ -113,14 +103,7 @@ function isUsable(room: string): boolean {
 }
 
 function foldersIn(folder: string): string[] {
-  return entriesOf(folder).flatMap((entry) => (entry.isDirectory() && !SKIPPED.has(entry.name) ? entry.name : []));
-}
-
-/** Sorts by name, so that a second run proposes the same; an unreadable folder has no entries. */
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return [];
-  }
+  return (readFolder(folder) ?? []).flatMap((entry) =>
+    entry.isDirectory() && !SKIPPED.has(entry.name) ? entry.name : [],
+  );
 }

@@ -10,6 +10,8 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
 import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
+import { notedRecords, writeNotes } from "../notes.ts";
+import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./filing.ts";
 import type { Front } from "./front.ts";
@@ -17,17 +19,14 @@ import { rebuildLinks } from "./links.ts";
 import { recordsByPath, type Plan, planFeed } from "./plan.ts";
 import { type Project, readProject, wingOfFolder } from "./project.ts";
 import { readRegistry } from "./registry.ts";
-import type { FeedOptions, FeedReport, FeedWatch, Run } from "./run.ts";
+import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./source.ts";
-import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath, writeManifest } from "./stage.ts";
+import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath } from "./stage.ts";
 
-export type FeedDeps = {
+export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
   /** Returns undefined in a dry run that found no broker: a dry run starts none. */
   connect: () => Promise<Caller | undefined>;
-  watch: FeedWatch;
-  /** Aborted: the documents in flight are finished, no others begun. */
-  signal: AbortSignal;
 };
 
 const IN_FLIGHT_MAX = 4;
@@ -35,7 +34,7 @@ const IN_FLIGHT_MAX = 4;
 const TEXT_RULES = 1;
 
 /** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
-export async function feedDocuments({ options, connect, watch, signal }: FeedDeps): Promise<FeedReport> {
+export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
   // The rejection is handled where it is awaited; an unreadable project is reported first.
@@ -61,8 +60,8 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
     .digest("hex")
     .slice(0, 16);
   if (caller !== undefined && stage.isInPlace) await whenAdopted(caller, signal, (line) => watch.notice(line));
-  const known = { records: notedRecords(stage, noted), isMined: () => false };
-  const { records, isMined } = caller === undefined ? known : await askRecords(stage, front, caller);
+  const { records, isMined } =
+    caller === undefined ? recordsOfNotes(stage, noted) : await askRecords(stage, front, caller);
   const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
   if (!front.removes || options.only !== undefined) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
@@ -88,11 +87,11 @@ export async function feedDocuments({ options, connect, watch, signal }: FeedDep
   const registry = readRegistry(options.registryFile);
   const run: Run = { root, project, registry, stage, noted, records, plan, report, manifest, options, watch, signal };
   for (const { path } of plan.unchanged) settle(run, path, noted?.files[path] ?? undefined, "unchanged");
-  if (options.dryRun) await rehearse(run);
-  else if (caller === undefined)
-    throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");
-  else await perform(run, caller);
-  if (caller !== undefined && !options.dryRun) await catchUpLinks(run, caller, isBehind);
+  if (options.dryRun || caller === undefined) await rehearse(run);
+  else {
+    await perform(run, caller);
+    await catchUpLinks(run, caller, isBehind);
+  }
   return report;
 }
 
@@ -103,7 +102,7 @@ async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promis
   const hasChanged = report.filed + report.removed > 0;
   if ((isBehind || hasChanged) && !(await rebuildLinks(run, caller))) return;
   delete manifest.linksBehind;
-  writeManifest(stage, manifest);
+  writeNotes(stage.manifestFile, manifest);
 }
 
 async function perform(run: Run, caller: Caller): Promise<void> {
@@ -111,7 +110,7 @@ async function perform(run: Run, caller: Caller): Promise<void> {
   // The paths are noted before the first is sent, so that a killed run's documents can be found and removed some day.
   for (const { path } of plan.read) manifest.files[path] ??= null;
   if (plan.read.length + plan.gone.length > 0) manifest.linksBehind = true;
-  writeManifest(stage, manifest);
+  writeNotes(stage.manifestFile, manifest);
   try {
     // Removals first: a file that became a folder must leave its name free.
     for (const path of plan.gone) {
@@ -119,38 +118,15 @@ async function perform(run: Run, caller: Caller): Promise<void> {
       report.removed += (await removeDocument(run, caller, path)) ? 1 : 0;
       delete manifest.files[path];
     }
-    await fileAll(run, caller);
+    await fileEach(run, plan.read, {
+      limit: run.options.limit,
+      inFlightMax: IN_FLIGHT_MAX,
+      nameOf: ({ path }) => path,
+      file: (found) => fileDocument(run, caller, found),
+    });
   } finally {
-    writeManifest(stage, manifest);
+    writeNotes(stage.manifestFile, manifest);
   }
-}
-
-/** A few documents at a time: other agents' writes go in between. */
-async function fileAll(run: Run, caller: Caller): Promise<void> {
-  const { read } = run.plan;
-  let next = 0;
-  let done = 0;
-  let failed = false;
-  const { limit } = run.options;
-  const isEnough = (): boolean => limit > 0 && run.report.filed >= limit;
-  const work = async (): Promise<void> => {
-    while (!run.signal.aborted && !failed && !isEnough()) {
-      const found = read[next++];
-      if (found === undefined) return;
-      try {
-        const drawers = await fileDocument(run, caller, found);
-        run.watch.progress(++done, read.length, found.path, drawers);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  // With a limit the documents are counted, so one goes after the other.
-  const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : IN_FLIGHT_MAX }, work));
-  run.report.interrupted = run.signal.aborted && done < read.length;
-  const broken = workers.find((worker) => worker.status === "rejected");
-  if (broken !== undefined) throw broken.reason;
 }
 
 /** Lists what perform would do, from the same decisions. */
@@ -185,15 +161,8 @@ async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promis
   };
 }
 
-/** Without a broker, the notes of the last run stand for what the palace holds. */
-function notedRecords(stage: Stage, noted: Manifest | undefined): Map<string, FilingRecord> {
-  const records = new Map<string, FilingRecord>();
-  for (const [path, entry] of Object.entries(noted?.files ?? {})) {
-    if (entry === null || entry.refused !== undefined) continue;
-    const { mtime, sha256, drawers } = entry;
-    records.set(path, { sourceFile: stagedPath(stage, path), mtime, sha256, drawers });
-  }
-  return records;
+function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
+  return { records: notedRecords(noted?.files ?? {}, (path) => stagedPath(stage, path)), isMined: () => false };
 }
 
 /**
@@ -209,15 +178,9 @@ function projectOf({ name }: Front, project: Project): Project {
 }
 
 function openProject(dir: string, { name }: Front): string {
+  const hint = `give the folder of a project: palace mine ${name} DIR`;
   const unreadable = (what: string, cause?: unknown): PalaceError =>
-    new PalaceError(
-      "FEEDER_SOURCE_UNREADABLE",
-      `${dir} ${what}`,
-      `give the folder of a project: palace mine ${name} DIR`,
-      {
-        cause,
-      },
-    );
+    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${dir} ${what}`, hint, { cause });
   let root: string;
   try {
     root = realpathSync(dir);

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { inodeOf } from "../inode.ts";
+import { ofName } from "../notes.ts";
+import { countRefused, countUnread } from "../run.ts";
 import { type Caller, isRefusal, send } from "../send.ts";
 import { contentDate, DATED_BY } from "./content-date.ts";
 import { isFiled } from "./plan.ts";
@@ -90,10 +92,7 @@ async function sendDocument(
     run.report.skipped.push({ file: path, reason });
     return undefined;
   } catch (error) {
-    if (!isRefusal(error) && !isOfOlderBroker(error)) throw error;
-    run.report.skipped.push({ file: path, reason: `refused by the broker: ${error.message}` });
-    run.report.failed += 1;
-    return undefined;
+    return countRefused(run.report, path, error, isRefusal(error) || isOfOlderBroker(error));
   }
 }
 
@@ -108,10 +107,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   try {
     content = await (options.read ?? readDocument)(root, found.path);
   } catch (error) {
-    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    report.skipped.push({ file: found.path, reason: isGone ? "vanished while we looked" : "cannot be read" });
-    if (!isGone) report.failed += 1;
-    return undefined;
+    return countUnread(report, found.path, error);
   }
   const { mtime, size } = found;
   const nothing = { mtime, size, sha256: "", room: "", drawers: 0 };
@@ -126,8 +122,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   const why = options.include.includes(found.path) ? undefined : options.front.refuseText(found.path, content.text);
   if (why !== undefined) return { refused: { ...nothing, refused: why } };
   const { room } = placeDocument(found.path, content.text, project.rooms);
-  const known =
-    noted !== undefined && Object.hasOwn(noted.files, found.path) ? (noted.files[found.path] ?? undefined) : undefined;
+  const known = ofName(noted?.files ?? {}, found.path) ?? undefined;
   const isNew = run.options.force || !isFiled(content.sha256, room, known, records.get(found.path));
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }

@@ -3,7 +3,8 @@
  * feed.ts; `why` explains one of its decisions.
  */
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, MTIME_TOLERANCE_S } from "../mined.ts";
+import type { IsMined } from "../mined.ts";
+import { isAsNoted, ofName } from "../notes.ts";
 import type { Found, Survey } from "./source.ts";
 import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from "./stage.ts";
 
@@ -31,7 +32,7 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   const known = manifest?.files ?? {};
   const isTrusted = !force && manifest?.rules === rules;
   for (const found of survey.documents) {
-    const entry = Object.hasOwn(known, found.path) ? known[found.path] : undefined;
+    const entry = ofName(known, found.path);
     const isAsMined = !force && isMined({ sourceFile: found.path, mtime: found.mtime });
     const isDone = isTrusted && isUnchanged(found, entry ?? undefined, records.get(found.path));
     (isDone || isAsMined ? plan.unchanged : plan.read).push(found);
@@ -44,8 +45,7 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
 
 /** True when size and time are as noted and the palace still holds what was noted. It does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
-  if (entry === undefined || entry.size !== found.size) return false;
-  if (Math.abs(entry.mtime - found.mtime) > MTIME_TOLERANCE_S) return false;
+  if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 

@@ -4,9 +4,8 @@
  */
 import { extname } from "node:path";
 import type { Verdict } from "./allow.ts";
+import { words } from "../words.ts";
 import { PROJECT_FILES } from "./project.ts";
-
-const words = (text: string): string[] => text.split(" ");
 
 const READABLE = new Set([
   ...words(".txt .md .py .js .ts .jsx .tsx .json .jsonl .yaml .yml .html .css .java .go .rs .swift .kt .kts .rb .sh"),
@@ -19,7 +18,8 @@ const SKIPPED = new Set<string>([
   ...words("entities.json .gitignore"),
   ...words("package-lock.json pnpm-lock.yaml yarn.lock"),
 ]);
-const FOLDERS = new Set([
+/** Also those that hold no transcripts. */
+export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   ...words(".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .ruff_cache .mypy_cache"),
   ...words(".pytest_cache .cache .tox .nox .idea .vscode .ipynb_checkpoints .eggs htmlcov target"),
 ]);
@@ -32,5 +32,5 @@ export function judgeReadable(name: string): Verdict {
 }
 
 export function skippedFolder(name: string): string | undefined {
-  return FOLDERS.has(name) || name.endsWith(".egg-info") ? "a folder upstream never enters" : undefined;
+  return SKIPPED_FOLDERS.has(name) || name.endsWith(".egg-info") ? "a folder upstream never enters" : undefined;
 }

@@ -2,9 +2,10 @@
  * Reads the names and topics that upstream's `mempalace init` was given: names become tags of drawers, topics link wings.
  * Never writes them. Used by feed.ts and filing.ts. Source: palace.md 3.9 and the miner module of 3.11.
  */
-import { readFileSync } from "node:fs";
 import { anyCase } from "../../memory/text/text.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
+import { readJson } from "../notes.ts";
 
 export type Registry = {
   names: readonly string[];
@@ -17,23 +18,18 @@ const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
 /** Empty when the file is missing or unreadable: upstream goes on then as well. */
 export function readRegistry(file: string): Registry {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return NONE;
-  }
-  if (!isObject(parsed)) return NONE;
+  const parsed = readJson(file);
+  if (!isRecord(parsed)) return NONE;
   const { topics_by_wing: byWing, ...categories } = parsed;
   const topicsByWing = Object.fromEntries(
-    Object.entries(isObject(byWing) ? byWing : {}).flatMap(([wing, topics]) => {
+    Object.entries(isRecord(byWing) ? byWing : {}).flatMap(([wing, topics]) => {
       const named = Array.isArray(topics) ? topics.filter((one) => typeof one === "string" && one.trim() !== "") : [];
       return wing.trim() === "" || named.length === 0 ? [] : [[wing.trim(), named as string[]]];
     }),
   );
   const listed = [
     ...Object.values(categories).flatMap(namesOf),
-    ...Object.values(isObject(byWing) ? byWing : {}).flatMap(namesOf),
+    ...Object.values(isRecord(byWing) ? byWing : {}).flatMap(namesOf),
   ];
   const names = [...new Set(listed)];
   return { names, namesIn: finderOf(names), topicsByWing };
@@ -41,7 +37,7 @@ export function readRegistry(file: string): Registry {
 
 /** A category is a list of names, or an object that has them as keys. */
 function namesOf(category: unknown): string[] {
-  const names = Array.isArray(category) ? category : isObject(category) ? Object.keys(category) : [];
+  const names = Array.isArray(category) ? category : isRecord(category) ? Object.keys(category) : [];
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
@@ -53,8 +49,4 @@ function finderOf(names: readonly string[]): (text: string) => string[] {
       .filter(({ pattern }) => pattern.test(text))
       .slice(0, KNOWN_NAMES_MAX)
       .map(({ name }) => name);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

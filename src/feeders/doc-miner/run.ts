@@ -4,11 +4,12 @@
  */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
+import type { FeedDeps, RunReport } from "../run.ts";
 import type { Front } from "./front.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { DocumentReader, Skip } from "./source.ts";
+import type { DocumentReader } from "./source.ts";
 import type { Manifest, Stage } from "./stage.ts";
 
 export type FeedOptions = {
@@ -44,34 +45,18 @@ export type FeedOptions = {
   avoid: readonly string[];
 };
 
-export type FeedWatch = {
-  notice(line: string): void;
-  /** `drawers`: number of drawers from the document; undefined if it was not sent. */
-  progress(done: number, total: number, path: string, drawers: number | undefined): void;
-};
-
-export type FeedReport = {
+export type FeedReport = RunReport & {
   wing: string;
   /** Documents found. */
   files: number;
-  filed: number;
-  unchanged: number;
   removed: number;
-  skipped: Skip[];
-  /** Drawers written by this run. */
-  drawers: number;
-  dryRun: boolean;
-  interrupted: boolean;
-  /** Documents that should have been filed and were not. */
-  failed: number;
   /** Hallways in the wing, and tunnels to others by its names and topics; absent if the run filed no document. */
   links?: { hallways: number; tunnels: number };
-  /** Set by a dry run: what would be done. */
-  wouldFile?: string[];
+  /** Set by a dry run: what would be removed. */
   wouldRemove?: string[];
 };
 
-export type Run = {
+export type Run = Omit<FeedDeps, "caller"> & {
   root: string;
   project: Project;
   registry: Registry;
@@ -82,6 +67,4 @@ export type Run = {
   report: FeedReport;
   manifest: Manifest;
   options: FeedOptions;
-  watch: FeedWatch;
-  signal: AbortSignal;
 };

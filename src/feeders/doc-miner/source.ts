@@ -10,21 +10,20 @@ import {
   fstatSync,
   lstatSync,
   openSync,
-  readdirSync,
   readFileSync,
   readSync,
   realpathSync,
 } from "node:fs";
 import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
+import { readFolder } from "../read-folder.ts";
+import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./allow.ts";
 import { DOCS, type Front } from "./front.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
 export type Found = { path: string; mtime: number; size: number };
-/** `outcome` is the name of the reason, if it has one. */
-export type Skip = { file: string; reason: string; outcome?: string };
 export type Survey = {
   documents: Found[];
   /** Files that are documents by their kind but are left out, and why. Source code and data are not listed. */
@@ -161,15 +160,6 @@ function addFile({ root, rules, survey }: Walk, path: string, sniff: boolean): v
     if (sniff) return;
     survey.unreadable.push(path);
     survey.skipped.push({ file: path, reason: "cannot be read" });
-  }
-}
-
-function readFolder(path: string) {
-  try {
-    // The order is by code unit, so that two machines walk in the same order.
-    return readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return undefined;
   }
 }
 

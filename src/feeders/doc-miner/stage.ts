@@ -8,7 +8,6 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -18,17 +17,11 @@ import {
 import { basename, dirname, join, relative, sep } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
+import { type NotedSource, readJson, readNotes } from "../notes.ts";
 
-/**
- * Record of one filed document. `refused`: why it was not filed; null means that filing began and may not have ended.
- */
-export type Entry = {
-  mtime: number;
-  size: number;
-  sha256: string;
+/** Record of one document. Null instead of it means that filing began and may not have ended. */
+export type Entry = NotedSource & {
   room: string;
-  drawers: number;
-  refused?: string;
   /** The kind of the refusal, for office documents. */
   outcome?: string;
 };
@@ -173,20 +166,9 @@ export function unstageDocument(stage: Stage, path: string): void {
   }
 }
 
-export function readManifest(stage: Stage): Manifest | undefined {
-  const found =
-    readJson<Manifest>(stage.manifestFile) ??
-    (stage.formerManifestFile && readJson<Manifest>(stage.formerManifestFile));
-  const isUsable = found !== undefined && found !== "" && found.schema === 1 && typeof found.files === "object";
-  return isUsable ? found : undefined;
-}
-
-/** Writes nothing when nothing changed. */
-export function writeManifest(stage: Stage, manifest: Manifest): void {
-  const content = `${JSON.stringify(manifest)}\n`;
-  if (existsSync(stage.manifestFile) && readFileSync(stage.manifestFile, "utf8") === content) return;
-  mkdirSync(dirname(stage.manifestFile), { recursive: true, mode: 0o700 });
-  writeFileAtomic(stage.manifestFile, content);
+export function readManifest({ manifestFile, formerManifestFile }: Stage): Manifest | undefined {
+  const found = readNotes<Manifest>(manifestFile, "files");
+  return found ?? (formerManifestFile === undefined ? undefined : readNotes(formerManifestFile, "files"));
 }
 
 /** Folders that were filed before, of any wing and palace; the longest first. */
@@ -194,7 +176,7 @@ export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   const home = join(stagingHome(cacheDir), MANIFESTS);
   const found = list(home).flatMap((wing) =>
     list(join(home, wing)).flatMap((name) => {
-      const manifest = name === OWNER_FILE ? undefined : readJson<Manifest>(join(home, wing, name));
+      const manifest = name === OWNER_FILE ? undefined : readJson<Partial<Manifest>>(join(home, wing, name));
       return typeof manifest?.root === "string" ? [{ root: manifest.root, wing }] : [];
     }),
   );
@@ -223,14 +205,5 @@ function list(folder: string): string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-/** A missing or unreadable note only means that more is read and compared again. */
-function readJson<T>(file: string): T | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as T;
-  } catch {
-    return undefined;
   }
 }

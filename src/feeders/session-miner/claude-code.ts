@@ -2,8 +2,18 @@
  * Reads sessions from Claude Code's own transcripts, without the parts that nobody said: caveats, summaries, slash
  * commands, side chains. Source: harnesses.md 3.4.
  */
-import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
-import type { Block, Session, SessionHead, SessionSource, Turn } from "./session.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
+import { openFolder, timeOf } from "./jsonl.ts";
+import {
+  answerCall,
+  type Block,
+  said,
+  type Session,
+  type SessionHead,
+  type SessionSource,
+  type ToolCall,
+  type Turn,
+} from "./session.ts";
 
 const COMMANDS = ["<command-name>", "<command-message>", "<local-command"];
 const TITLE_MAX = 80;
@@ -22,7 +32,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
     ...{ id: head.id, title: "", directory: "", agent: "Claude Code", createdMs: NaN, updatedMs: head.updatedMs },
     turns: [],
   };
-  const calls = new Map<string, Extract<Block, { type: "tool" }>>();
+  const calls = new Map<string, ToolCall>();
   for (const line of lines) {
     if (session.directory === "") session.directory = textOf(line["cwd"]);
     if (line["type"] === "summary" && session.title === "") session.title = textOf(line["summary"]);
@@ -53,8 +63,8 @@ function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
 
-function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "tool" }>>): Block[] {
-  if (typeof content === "string") return content.trim() === "" ? [] : [{ type: "text", text: content.trim() }];
+function blocksOf(content: unknown, calls: Map<string, ToolCall>): Block[] {
+  if (typeof content === "string") return said("text", content);
   if (!Array.isArray(content)) return [];
   return content.flatMap((one): Block[] => {
     const block = fieldsOf(one);
@@ -72,20 +82,13 @@ function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "t
         return [call];
       }
       case "tool_result": {
-        const call = calls.get(textOf(block["tool_use_id"]));
-        if (call !== undefined)
-          Object.assign(call, { output: resultText(block["content"]), isError: block["is_error"] === true });
+        answerCall(calls.get(textOf(block["tool_use_id"])), block["content"], block["is_error"]);
         return [];
       }
       default:
         return [];
     }
   });
-}
-
-function said(type: "text" | "reasoning", value: unknown): Block[] {
-  const text = textOf(value).trim();
-  return text === "" ? [] : [{ type, text }];
 }
 
 function isCommand(block: Block): boolean {

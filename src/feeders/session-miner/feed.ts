@@ -3,19 +3,18 @@
  * conversation miner files them. Started by `mempalace-session` and `palace mine sessions`.
  */
 import { statSync } from "node:fs";
-import type { FilingSettings } from "../../config/filing.ts";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { PalaceError } from "../../base/errors.ts";
-import type { ExtractMode } from "../../protocol/filing.ts";
 import { feedTranscripts } from "../convo-miner/feed.ts";
-import type { FeedWatch, MineReport, TranscriptFile } from "../convo-miner/run.ts";
+import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
-import type { Caller } from "../send.ts";
+import { ofName, readNotes, writeNotes } from "../notes.ts";
+import type { FeedDeps, FeedWatch } from "../run.ts";
 import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
 import * as stage from "./stage.ts";
-import { messageCount, transcribe, transcriptName } from "./transcribe.ts";
+import { transcribe, transcriptName } from "./transcribe.ts";
 
-export type SessionOptions = {
+export type SessionOptions = Omit<MineOptions, "wing"> & {
   harness: HarnessName;
   /** Undefined: each session gets the wing of its project. */
   wing: string | undefined;
@@ -24,25 +23,11 @@ export type SessionOptions = {
   sinceMs: number | undefined;
   /** Ids of sessions; empty = all. */
   sessions: readonly string[];
-  dryRun: boolean;
-  force: boolean;
-  /** Most sessions filed by this run; 0 = all. */
-  limit: number;
-  extract: ExtractMode;
-  filing: FilingSettings;
-  agent: string;
   cacheDir: string;
   palace: string;
 };
 
-export type SessionDeps = {
-  options: SessionOptions;
-  source: SessionSource;
-  /** Undefined in a dry run that found no broker: a dry run starts none. */
-  caller: Caller | undefined;
-  watch: FeedWatch;
-  signal: AbortSignal;
-};
+export type SessionDeps = FeedDeps & { options: SessionOptions; source: SessionSource };
 
 export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Sessions that were chosen. */
@@ -57,6 +42,15 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
 /** A session that is staged, or would be. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
+type Run = SessionDeps & {
+  /** Ids of all existing sessions. */
+  ids: ReadonlySet<string>;
+  home: string;
+  notes: stage.StageNotes;
+  wingOf: (directory: string) => Promise<string>;
+  report: SessionReport;
+};
+
 /** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
@@ -64,33 +58,31 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const home = stage.stageHome(options.cacheDir);
   if (!options.dryRun) removeLeftovers(home);
   const notesFile = stage.notesPath(home, options.harness, source.place);
-  const notes = stage.readStageNotes(notesFile);
+  const notes = readNotes<stage.StageNotes>(notesFile, "sessions") ?? { schema: 1, sessions: {} };
   const all = source.list();
   const heads = choose(all, options);
-  const ids = new Set(all.map(({ id }) => id));
   const report: SessionReport = {
     ...{ sessions: heads.length, tooShort: 0, wings: [], filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
     ...(options.dryRun && { wouldFile: [] }),
     ...generationsOf(heads),
   };
-  const wings = new Wings(wing, deps.watch);
-  const byWing = new Map<string, Ready[]>();
+  const wingOf = wing === undefined ? wingFinder(deps.watch) : async (): Promise<string> => wing;
+  const run: Run = { ...deps, ids: new Set(all.map(({ id }) => id)), home, notes, wingOf, report };
+  const ready: Ready[] = [];
   try {
     for (const head of heads) {
       if (signal.aborted) break;
-      const ready = await prepare(head, { ...deps, ids, home, notes, wings, report });
-      if (ready === undefined) continue;
-      const others = byWing.get(ready.wing);
-      if (others === undefined) byWing.set(ready.wing, [ready]);
-      else others.push(ready);
+      const one = await prepare(head, run);
+      if (one !== undefined) ready.push(one);
     }
   } finally {
-    if (!options.dryRun) stage.writeStageNotes(notesFile, notes);
+    if (!options.dryRun) writeNotes(notesFile, notes);
   }
-  for (const [name, sessions] of [...byWing].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  const byWing = [...Map.groupBy(ready, (one) => one.wing)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, sessions] of byWing) {
     if (signal.aborted || (options.limit > 0 && report.filed >= options.limit)) break;
-    await feedWing(name, sessions, deps, home, report);
+    await feedWing(name, sessions, run);
   }
   report.interrupted ||= signal.aborted;
   return report;
@@ -117,19 +109,10 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
   );
 }
 
-type Preparing = SessionDeps & {
-  /** Ids of all existing sessions. */
-  ids: ReadonlySet<string>;
-  home: string;
-  notes: stage.StageNotes;
-  wings: Wings;
-  report: SessionReport;
-};
-
 /** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
-async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready | undefined> {
-  const { options, source, ids, home, notes, wings, report } = preparing;
-  const noted = Object.hasOwn(notes.sessions, head.id) ? notes.sessions[head.id] : undefined;
+async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
+  const { options, source, ids, home, notes, wingOf, report } = run;
+  const noted = ofName(notes.sessions, head.id);
   // When a session is gone, its forks alone hold what they were filed without.
   const isWhole = noted?.without?.every((id) => ids.has(id)) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
@@ -145,21 +128,25 @@ async function prepare(head: SessionHead, preparing: Preparing): Promise<Ready |
   if (whole === undefined) return undefined;
   const { session, without } = withoutFiled(whole, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
-  const of = { ...(without.length > 0 && { without }), ...(lastMs !== undefined && { lastMs }) };
   // A fork counts with the messages that it copied; a fork without new turns counts 0.
-  const messages = session.turns.length === 0 ? 0 : messageCount(whole);
+  const messages = session.turns.length === 0 ? 0 : whole.turns.length;
+  const entry: stage.Staged = {
+    ...{ version: head.version, messages, wing: "", file: "" },
+    ...(without.length > 0 && { without }),
+    ...(lastMs !== undefined && { lastMs }),
+  };
   if (messages < options.minMessages) {
     report.tooShort += 1;
-    notes.sessions[head.id] = { version: head.version, messages, wing: "", file: "", ...of };
+    notes.sessions[head.id] = entry;
     return undefined;
   }
-  const wing = await wings.of(session.directory);
+  const wing = await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
   const path = stage.stagedPath(home, wing, file);
   if (options.dryRun) return rehearsed(session, wing, path);
   stage.stageTranscript(path, transcribe(session), session.updatedMs);
-  notes.sessions[head.id] = { version: head.version, messages, wing, file, ...of };
-  return staged(home, notes.sessions[head.id] as stage.Staged);
+  notes.sessions[head.id] = { ...entry, wing, file };
+  return staged(home, { wing, file });
 }
 
 /**
@@ -171,7 +158,7 @@ function withoutFiled(session: Session, { sessions }: stage.StageNotes): { sessi
   const without = new Set<string>();
   const own = turns.filter(({ id, atMs }) => {
     const earlier = copies?.get(id) ?? "";
-    const noted = Object.hasOwn(sessions, earlier) ? sessions[earlier] : undefined;
+    const noted = ofName(sessions, earlier);
     if (noted === undefined || noted.file === "" || atMs > (noted.lastMs ?? Infinity)) return true;
     without.add(earlier);
     return false;
@@ -179,7 +166,7 @@ function withoutFiled(session: Session, { sessions }: stage.StageNotes): { sessi
   return { session: { ...session, turns: own }, without: [...without] };
 }
 
-function staged(home: string, { wing, file }: stage.Staged): Ready | undefined {
+function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file">): Ready | undefined {
   const path = stage.stagedPath(home, wing, file);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) return undefined;
@@ -193,28 +180,14 @@ function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: str
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
 }
 
-async function feedWing(
-  wing: string,
-  sessions: readonly Ready[],
-  { options, source, caller, watch, signal }: SessionDeps,
-  home: string,
-  report: SessionReport,
-): Promise<void> {
-  const limit = options.limit === 0 ? 0 : options.limit - report.filed;
+async function feedWing(wing: string, sessions: readonly Ready[], run: Run): Promise<void> {
+  const { options, source, home, report } = run;
   const done = await feedTranscripts({
-    options: {
-      wing,
-      dryRun: options.dryRun,
-      force: options.force,
-      limit,
-      agent: options.agent,
-      extract: options.extract,
-      filing: options.filing,
-    },
+    ...run,
+    options: { ...options, wing, limit: options.limit === 0 ? 0 : options.limit - report.filed },
     place: { home, root: `${options.harness} ${source.place}`, palace: options.palace },
     files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),
     nameOf: (sourceFile) => stage.stagedHere(home, sourceFile),
-    ...{ caller, watch, signal },
   });
   report.wings.push(wing);
   for (const key of ["filed", "unchanged", "drawers", "kept", "failed"] as const) report[key] += done[key];
@@ -224,36 +197,25 @@ async function feedWing(
   report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
 }
 
-/** Finds the wing of a project as for documents: given, from its mempalace.yaml, else from its folder's name. */
-class Wings {
-  readonly #given: string | undefined;
-  readonly #watch: FeedWatch;
-  readonly #known = new Map<string, string>();
-
-  constructor(given: string | undefined, watch: FeedWatch) {
-    this.#given = given;
-    this.#watch = watch;
-  }
-
-  async of(directory: string): Promise<string> {
-    if (this.#given !== undefined) return this.#given;
-    const known = this.#known.get(directory);
-    if (known !== undefined) return known;
-    const wing = await this.#find(directory);
-    this.#known.set(directory, wing);
+/** Finds the wing of a project as for documents: from its mempalace.yaml, else from its folder's name. */
+function wingFinder(watch: FeedWatch): (directory: string) => Promise<string> {
+  const known = new Map<string, string>();
+  return async (directory) => {
+    const wing = known.get(directory) ?? (await wingOfProject(directory, watch));
+    known.set(directory, wing);
     return wing;
-  }
+  };
+}
 
-  async #find(directory: string): Promise<string> {
-    try {
-      return (await readProject(directory, undefined)).wing;
-    } catch (error) {
-      if (!(error instanceof PalaceError)) throw error;
-      const wing = wingOfFolder(directory);
-      // A deleted project has no settings, which needs no notice.
-      if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
-        this.#watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
-      return wing;
-    }
+async function wingOfProject(directory: string, watch: FeedWatch): Promise<string> {
+  try {
+    return (await readProject(directory, undefined)).wing;
+  } catch (error) {
+    if (!(error instanceof PalaceError)) throw error;
+    const wing = wingOfFolder(directory);
+    // A deleted project has no settings, which needs no notice.
+    if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
+      watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
+    return wing;
   }
 }

@@ -2,15 +2,13 @@
  * Reads sessions that are files of one JSON object per line: it finds them and parses their lines. Used by pi.ts and
  * claude-code.ts.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { TRANSCRIPT_SIZE_MAX_BYTES } from "../convo-miner/read.ts";
+import { type Fields, textOf } from "../fields.ts";
+import { jsonLines } from "../lines.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
-
-export type Fields = Record<string, unknown>;
-
-const READ_SIZE_BYTES = 1024 * 1024;
 
 export type FolderOptions = {
   /** The folder that holds one folder per project, which holds the sessions. */
@@ -54,7 +52,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
       const path = files.get(head.id);
       if (path === undefined) return undefined;
       try {
-        return read(head, lines(path));
+        return read(head, jsonLines(path, { followsLinks: true }));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
         throw error;
@@ -64,60 +62,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
   };
 }
 
-/** Yields the objects of a file; other lines are left out. */
-function* lines(path: string): Generator<Fields> {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(file).isFile()) return;
-    const buffer = Buffer.allocUnsafe(READ_SIZE_BYTES);
-    let rest: Buffer[] = [];
-    for (let count = readSync(file, buffer); count > 0; count = readSync(file, buffer)) {
-      const bytes = buffer.subarray(0, count);
-      let from = 0;
-      for (let feed = bytes.indexOf(10); feed >= 0; feed = bytes.indexOf(10, from)) {
-        yield* parsed(Buffer.concat([...rest, bytes.subarray(from, feed)]));
-        rest = [];
-        from = feed + 1;
-      }
-      if (from < bytes.length) rest.push(Buffer.from(bytes.subarray(from)));
-    }
-    yield* parsed(Buffer.concat(rest));
-  } finally {
-    closeSync(file);
-  }
-}
-
-function* parsed(line: Buffer): Generator<Fields> {
-  try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    if (isFields(value)) yield value;
-  } catch {
-    // The line is incomplete, or not ours.
-  }
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
 /** Parses ISO text or milliseconds; NaN for anything else. */
 export function timeOf(value: unknown): number {
   return typeof value === "number" ? value : Date.parse(textOf(value));
-}
-
-/** Returns the text of a result: plain, or blocks of text. */
-export function resultText(content: unknown): string {
-  if (!Array.isArray(content)) return textOf(content);
-  return content
-    .map((block) => textOf(fieldsOf(block)["text"]))
-    .filter((one) => one !== "")
-    .join("\n");
 }

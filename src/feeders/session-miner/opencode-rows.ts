@@ -3,7 +3,10 @@
  * possibly while it writes. Used by opencode.ts. Source: harnesses.md 1.7; for opencode 2 its published types
  * (packages/schema/src/session-message.ts).
  */
-import type { Block, Turn } from "./session.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
+import { type Block, said, type Turn } from "./session.ts";
 
 export type MessageRow = { id: string; time: number; data: string };
 export type PartRow = { message: string; data: string };
@@ -21,7 +24,7 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
     else blocks.push(block);
   }
   return messages.flatMap(({ id, time, data }) => {
-    const { role, summary, error } = parse(data) ?? {};
+    const { role, summary, error } = parse(data);
     // A summary repeats what the session already holds.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const failure = errorText(error);
@@ -38,7 +41,7 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
 /** Converts messages of opencode 2, in the order of `seq`. Leaves out injected texts, summaries and marks. */
 export function typedTurnsOf(rows: readonly TypedRow[]): Turn[] {
   return rows.flatMap(({ id, time, type, data }): Turn[] => {
-    const message = parse(data) ?? {};
+    const message = parse(data);
     const blocks = typedBlocks(type, message);
     return blocks.length === 0 ? [] : [{ id, role: type === "user" ? "user" : "assistant", atMs: time, blocks }];
   });
@@ -56,9 +59,15 @@ function typedBlocks(type: string, message: Fields): Block[] {
     case "shell": {
       // The user typed it: it is shown as the tool that agents have for it.
       const { command, output } = message;
-      const said = isFields(output) ? text(output["output"]) || text(output["text"]) : text(output);
+      const said = isRecord(output) ? textOf(output["output"]) || textOf(output["text"]) : textOf(output);
       return [
-        { type: "tool", id: text(message["shellID"]), name: "bash", input: { command: text(command) }, output: said },
+        {
+          type: "tool",
+          id: textOf(message["shellID"]),
+          name: "bash",
+          input: { command: textOf(command) },
+          output: said,
+        },
       ];
     }
     default:
@@ -69,31 +78,31 @@ function typedBlocks(type: string, message: Fields): Block[] {
 function contentBlock(part: Fields): Block | undefined {
   if (part["type"] === "text" || part["type"] === "reasoning") return filled(part["type"], part["text"]);
   if (part["type"] !== "tool") return undefined;
-  const state = isFields(part["state"]) ? part["state"] : {};
-  const input = isFields(state["input"]) ? state["input"] : {};
-  const call = { type: "tool" as const, id: text(part["id"]), name: text(part["name"]) || "Unknown", input };
+  const state = fieldsOf(part["state"]);
+  const input = fieldsOf(state["input"]);
+  const call = { type: "tool" as const, id: textOf(part["id"]), name: textOf(part["name"]) || "Unknown", input };
   if (state["status"] === "error")
     return { ...call, output: `Error: ${typedError(state["error"]) ?? ""}`, isError: true };
   if (state["status"] !== "completed") return call;
-  const texts = list(state["content"]).map((one) => text(one["text"]));
+  const texts = list(state["content"]).map((one) => textOf(one["text"]));
   return { ...call, output: texts.filter((one) => one !== "").join("\n") };
 }
 
 function typedError(error: unknown): string | undefined {
-  if (!isFields(error)) return undefined;
-  return text(error["message"]) || text(error["type"]) || "Error";
+  if (!isRecord(error)) return undefined;
+  return textOf(error["message"]) || textOf(error["type"]) || "Error";
 }
 
 function list(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 function isBlock(block: Block | undefined): block is Block {
   return block !== undefined;
 }
 
-function blockOf(part: Fields | undefined): Block | undefined {
-  switch (part?.["type"]) {
+function blockOf(part: Fields): Block | undefined {
+  switch (part["type"]) {
     case "text":
       // opencode or a plugin inserted this part: nobody said it.
       return part["synthetic"] === true || part["ignored"] === true ? undefined : filled("text", part["text"]);
@@ -104,7 +113,7 @@ function blockOf(part: Fields | undefined): Block | undefined {
     case "subtask":
       return filled(
         "text",
-        [`[subtask @${text(part["agent"])}]`, text(part["description"]), text(part["prompt"])].join(" "),
+        [`[subtask @${textOf(part["agent"])}]`, textOf(part["description"]), textOf(part["prompt"])].join(" "),
       );
     case "tool":
       return toolBlock(part);
@@ -114,48 +123,32 @@ function blockOf(part: Fields | undefined): Block | undefined {
 }
 
 function filled(type: "text" | "reasoning", value: unknown): Block | undefined {
-  const said = text(value).trim();
-  return said === "" ? undefined : { type, text: said };
+  return said(type, value)[0];
 }
 
 /** Shows a file's path, never its content. */
 function fileBlock(part: Fields): Block | undefined {
-  const url = text(part["url"]) || text(part["uri"]);
-  const name = text(part["filename"]) || text(part["name"]) || (url.startsWith("file://") ? url : "");
+  const url = textOf(part["url"]) || textOf(part["uri"]);
+  const name = textOf(part["filename"]) || textOf(part["name"]) || (url.startsWith("file://") ? url : "");
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
 /** A killed call has no result, and never gets one. */
 function toolBlock(part: Fields): Block {
-  const state = isFields(part["state"]) ? part["state"] : {};
-  const input = isFields(state["input"]) ? state["input"] : {};
-  const call = { type: "tool" as const, id: text(part["callID"]), name: text(part["tool"]) || "Unknown", input };
-  if (state["status"] === "completed") return { ...call, output: text(state["output"]) };
-  if (state["status"] === "error") return { ...call, output: `Error: ${text(state["error"])}`, isError: true };
+  const state = fieldsOf(part["state"]);
+  const input = fieldsOf(state["input"]);
+  const call = { type: "tool" as const, id: textOf(part["callID"]), name: textOf(part["tool"]) || "Unknown", input };
+  if (state["status"] === "completed") return { ...call, output: textOf(state["output"]) };
+  if (state["status"] === "error") return { ...call, output: `Error: ${textOf(state["error"])}`, isError: true };
   return call;
 }
 
 function errorText(error: unknown): string | undefined {
-  if (!isFields(error)) return undefined;
-  const message = isFields(error["data"]) ? text(error["data"]["message"]) : "";
-  return `[error] ${text(error["name"]) || "Error"}${message === "" ? "" : `: ${message}`}`;
+  if (!isRecord(error)) return undefined;
+  const message = textOf(fieldsOf(error["data"])["message"]);
+  return `[error] ${textOf(error["name"]) || "Error"}${message === "" ? "" : `: ${message}`}`;
 }
 
-type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function parse(json: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function parse(json: string): Fields {
+  return fieldsOf(parseJson(json));
 }

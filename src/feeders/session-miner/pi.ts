@@ -3,8 +3,17 @@
  * conversation; other branches were abandoned. Source: harnesses.md 2.7.
  */
 import { titleOf } from "./claude-code.ts";
-import { type Fields, fieldsOf, openFolder, resultText, textOf, timeOf } from "./jsonl.ts";
-import type { Block, Session, SessionHead, SessionSource } from "./session.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
+import { openFolder, timeOf } from "./jsonl.ts";
+import {
+  answerCall,
+  type Block,
+  said,
+  type Session,
+  type SessionHead,
+  type SessionSource,
+  type ToolCall,
+} from "./session.ts";
 
 /** pi's argument `path` is upstream's `file_path` in the tools that work on a file. */
 const FILE_TOOLS = new Set(["read", "edit", "write"]);
@@ -26,13 +35,14 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
       session.createdMs = timeOf(line["timestamp"]);
     } else entries.push(line);
   }
-  const calls = new Map<string, Extract<Block, { type: "tool" }>>();
+  const calls = new Map<string, ToolCall>();
   for (const entry of branch(entries)) {
     if (entry["type"] === "session_info") session.title = textOf(entry["name"]);
     if (entry["type"] !== "message") continue;
     const message = fieldsOf(entry["message"]);
     const { role } = message;
-    if (role === "toolResult") answer(calls, message);
+    if (role === "toolResult")
+      answerCall(calls.get(textOf(message["toolCallId"])), message["content"], message["isError"]);
     if (role !== "user" && role !== "assistant") continue;
     const blocks = blocksOf(message["content"], calls);
     const atMs = timeOf(entry["timestamp"]);
@@ -57,7 +67,7 @@ function branch(entries: readonly Fields[]): Fields[] {
   return way.reverse();
 }
 
-function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "tool" }>>): Block[] {
+function blocksOf(content: unknown, calls: Map<string, ToolCall>): Block[] {
   if (typeof content === "string") return said("text", content);
   if (!Array.isArray(content)) return [];
   return content.flatMap((one): Block[] => {
@@ -79,15 +89,4 @@ function blocksOf(content: unknown, calls: Map<string, Extract<Block, { type: "t
         return [];
     }
   });
-}
-
-function answer(calls: ReadonlyMap<string, Extract<Block, { type: "tool" }>>, message: Fields): void {
-  const call = calls.get(textOf(message["toolCallId"]));
-  if (call !== undefined)
-    Object.assign(call, { output: resultText(message["content"]), isError: message["isError"] === true });
-}
-
-function said(type: "text" | "reasoning", value: unknown): Block[] {
-  const text = textOf(value).trim();
-  return text === "" ? [] : [{ type, text }];
 }

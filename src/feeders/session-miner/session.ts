@@ -1,11 +1,19 @@
 /**
- * A session of a coding agent, whichever agent it was. Types only; sources make them (opencode.ts, pi.ts, claude-code.ts),
- * transcribe.ts writes them down.
+ * A session of a coding agent, whichever agent it was. Sources make it (opencode.ts, pi.ts, claude-code.ts), transcribe.ts
+ * writes it down.
  */
-export type Block =
-  | { type: "text"; text: string }
-  | { type: "reasoning"; text: string }
-  | { type: "tool"; id: string; name: string; input: Record<string, unknown>; output?: string; isError?: boolean };
+import { fieldsOf, textOf } from "../fields.ts";
+
+export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
+/** Without `output` for a call that was not answered. */
+export type ToolCall = {
+  type: "tool";
+  id: string;
+  name: string;
+  input: Record<string, unknown>;
+  output?: string;
+  isError?: boolean;
+};
 
 /** One message. Times are ms since the epoch. */
 export type Turn = { id: string; role: "user" | "assistant"; atMs: number; blocks: Block[] };
@@ -43,4 +51,23 @@ export interface SessionSource {
   /** Undefined when it is gone since it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
+}
+
+/** Returns the text of a result: plain, or blocks of text. */
+function resultText(content: unknown): string {
+  if (!Array.isArray(content)) return textOf(content);
+  return content
+    .map((block) => textOf(fieldsOf(block)["text"]))
+    .filter((one) => one !== "")
+    .join("\n");
+}
+
+export function said(type: "text" | "reasoning", value: unknown): Block[] {
+  const text = textOf(value).trim();
+  return text === "" ? [] : [{ type, text }];
+}
+
+/** Adds a tool's result to its call. */
+export function answerCall(call: ToolCall | undefined, content: unknown, isError: unknown): void {
+  if (call !== undefined) Object.assign(call, { output: resultText(content), isError: isError === true });
 }

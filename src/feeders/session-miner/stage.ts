@@ -3,10 +3,11 @@
  * the same for the same session, and notes of what was written there. The staged path is the drawers' source_file. Used by
  * feed.ts.
  */
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { shortHash } from "../../base/staging.ts";
+import { readText } from "../notes.ts";
 
 const FOLDER = "mempalace-session";
 
@@ -54,33 +55,7 @@ export function stageTranscript(path: string, content: string, updatedMs: number
   if (Math.abs(mtimeMs / 1000 - seconds) > 0.001) utimesSync(path, seconds, seconds);
 }
 
-export function notesPath(home: string, harness: string, place: string): string {
-  const tag = createHash("sha256").update(place).digest("hex").slice(0, 8);
-  return join(home, ".manifest", `${harness}-${tag}.json`);
-}
-
 /** Losing the notes costs reading every session again. */
-export function readStageNotes(path: string): StageNotes {
-  try {
-    const found = JSON.parse(readText(path) ?? "") as Partial<StageNotes>;
-    if (found.schema === 1 && typeof found.sessions === "object") return found as StageNotes;
-  } catch {
-    // The notes are missing or damaged: it is as if nothing had been staged.
-  }
-  return { schema: 1, sessions: {} };
-}
-
-export function writeStageNotes(path: string, notes: StageNotes): void {
-  const content = `${JSON.stringify(notes)}\n`;
-  if (readText(path) === content) return;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileAtomic(path, content);
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
+export function notesPath(home: string, harness: string, place: string): string {
+  return join(home, ".manifest", `${harness}-${shortHash(place)}.json`);
 }

@@ -47,11 +47,6 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Counts messages in which somebody said or did something. */
-export function messageCount({ turns }: Session): number {
-  return turns.length;
-}
-
 /** Returns the same name for the same session, for ever: it leaves out the title, which changes. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";

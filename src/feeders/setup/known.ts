@@ -6,6 +6,7 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { isRecord } from "../../base/is-record.ts";
 
 export type Confirmed = { people: string[]; projects: string[]; topics: string[] };
 
@@ -39,7 +40,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   }
   for (const [category, names] of Object.entries(confirmed))
     if (names.length > 0) existing[category] = merged(existing[category], names);
-  const topics = isObject(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
+  const topics = isRecord(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
   // A wing's topics are those of its last init.
   delete topics[wing];
   if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
@@ -71,7 +72,7 @@ export function ignoreProjectFiles(root: string): boolean {
 
 /** Keeps each name once, whatever its case; an object has the names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
-  const isMap = isObject(current);
+  const isMap = isRecord(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];
   const seen = new Set(there.map((name) => name.toLowerCase()));
   const added: string[] = [];
@@ -90,12 +91,8 @@ function readObject(path: string): Record<string, unknown> | undefined {
   if (!stats.isFile()) return undefined;
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

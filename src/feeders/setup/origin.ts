@@ -4,6 +4,7 @@
  * model is used.
  */
 import { anyCase } from "../../memory/text/text.ts";
+import { WORD } from "../convo-miner/python-pattern.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";
 
 const FILES_MAX = 30;
@@ -17,7 +18,6 @@ gpt-4-turbo,o1-preview,o3,gemini-pro,gemini-1.5,Google AI,Mixtral,Cohere,MCP,LLM
 /** Names that also mean other things: they count only beside others. */
 const DOUBTFUL = "Claude,Opus,Sonnet,Haiku,Gemini,Bard,Llama,Mistral";
 
-const WORD = String.raw`[\p{L}\p{N}_]`;
 const EDGE = `(?:(?<!${WORD})(?=${WORD})|(?<=${WORD})(?!${WORD}))`;
 const TURNS = [
   ...["user", "assistant", "human", "ai"].map((who) => `${EDGE}${anyCase(who)}\\s*:\\s*`),

@@ -18,6 +18,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { MineReport } from "../../../src/feeders/convo-miner/run.ts";
+import { SOURCE_CALL_MAX_BYTES } from "../../../src/protocol/limits.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 import { chooserOf, claudeCodeLines, transcriptFiles } from "../../helpers/transcripts.ts";
 
@@ -376,4 +377,18 @@ test("a session that both miners find is filed once, whichever comes first", asy
     writeFileSync(join(projects, "-home-u-app", `${uuid}.jsonl`), exchanges(0, 7));
     expect(await one()).toMatchObject({ filed: 1, drawers: 2 });
   }
+});
+
+test("a sweep files what it can, and names the message that it leaves out", { timeout: 120_000 }, async () => {
+  await using palace = createTestPalace();
+  const said = (uuid: string, content: string): string =>
+    JSON.stringify({
+      ...{ type: "user", uuid, sessionId: "s", timestamp: "2026-01-02T03:04:05Z" },
+      message: { role: "user", content },
+    });
+  const long = "x".repeat(SOURCE_CALL_MAX_BYTES + 1);
+  const root = put(palace.home, "sessions/a.jsonl", [said("one", "short"), said("two", long)].join("\n"));
+  const { code, stdout } = await palace.run("palace", ["mine", "sweep", root]);
+  expect(stdout).toMatch(/skipped +a\.jsonl: message two is too long\n1 transcript, 2 messages: 1 added/);
+  expect(code).toBe(0);
 });

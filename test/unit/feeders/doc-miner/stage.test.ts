@@ -12,8 +12,8 @@ import {
   stageDocument,
   stagedPath,
   unstageDocument,
-  writeManifest,
 } from "../../../../src/feeders/doc-miner/stage.ts";
+import { writeNotes } from "../../../../src/feeders/notes.ts";
 
 let home: string;
 beforeEach(() => {
@@ -49,7 +49,7 @@ test("a second project of the wing gets its own folder, and keeps it", () => {
 
 test("a project that was moved keeps its place and its notes", () => {
   const before = claimStage(options(project("here/proj")));
-  writeManifest(before, manifest(join(home, "here/proj")));
+  writeNotes(before.manifestFile, manifest(join(home, "here/proj")));
   mkdirSync(join(home, "there"));
   renameSync(join(home, "here/proj"), join(home, "there/proj"));
   const after = claimStage(options(join(home, "there/proj")));
@@ -70,16 +70,16 @@ test("looking up the place writes no file", () => {
 
 test("each palace has its own notes", () => {
   const root = project("one");
-  writeManifest(claimStage(options(root, "/a")), manifest(root));
+  writeNotes(claimStage(options(root, "/a")).manifestFile, manifest(root));
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
 test("unchanged notes are not written again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
-  writeManifest(stage, manifest(root));
+  writeNotes(stage.manifestFile, manifest(root));
   const before = statSync(stage.manifestFile, { bigint: true });
-  writeManifest(stage, manifest(root));
+  writeNotes(stage.manifestFile, manifest(root));
   const after = statSync(stage.manifestFile, { bigint: true });
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });

@@ -1,0 +1,12 @@
+/** Reads fields of JSON that other programs wrote, whatever is in them. Pure. Used by the miners in the folders beside this file. */
+import { isRecord } from "../base/is-record.ts";
+
+export type Fields = Record<string, unknown>;
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}

@@ -1,0 +1,74 @@
+/**
+ * The notes that a miner keeps between runs, of the state in which each source was filed. They are hints: losing them costs
+ * only reading. Used by the miners in the folders beside this file.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../base/atomic-file.ts";
+import { isRecord } from "../base/is-record.ts";
+import { parseJson } from "../base/parse-json.ts";
+import type { FilingRecord } from "../protocol/spec.ts";
+import { MTIME_TOLERANCE_S } from "./mined.ts";
+
+/** A source as it was when it was filed. */
+export type NotedSource = {
+  mtime: number;
+  size: number;
+  /** Digest of the source as the broker has it; "" if it is not filed. */
+  sha256: string;
+  drawers: number;
+  /** The reason why it is not filed. */
+  refused?: string;
+};
+
+/** Undefined for a file that is missing or unreadable. */
+export function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for a file that is missing, unreadable or damaged. */
+export function readJson<T>(file: string): T | undefined {
+  return parseJson(readText(file) ?? "") as T | undefined;
+}
+
+/** Undefined for notes that are missing, damaged or of another form. `list`: their field with the sources. */
+export function readNotes<Notes>(file: string, list: keyof Notes & string): Notes | undefined {
+  const found = readJson(file);
+  return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;
+}
+
+/** Writes nothing when nothing changed. */
+export function writeNotes(file: string, notes: object): void {
+  const content = `${JSON.stringify(notes)}\n`;
+  if (readText(file) === content) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileAtomic(file, content);
+}
+
+/** Names come from outside: `constructor` is none that was noted. */
+export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+/** True when size and time are as noted. */
+export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
+  return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
+}
+
+/** Without a broker, the notes of the last run stand for what the palace holds. */
+export function notedRecords(
+  files: Readonly<Record<string, NotedSource | null>>,
+  sourceFileOf: (name: string) => string,
+): Map<string, FilingRecord> {
+  return new Map(
+    Object.entries(files).flatMap(([name, noted]) => {
+      if (noted === null || noted.refused !== undefined) return [];
+      const { mtime, sha256, drawers } = noted;
+      return [[name, { sourceFile: sourceFileOf(name), mtime, sha256, drawers }] as const];
+    }),
+  );
+}
