@@ -3,6 +3,7 @@
  * two pure functions. Used by general.ts. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides
  * between equals.
  */
+import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 
 export type MemoryType = "decision" | "preference" | "milestone" | "problem" | "emotional";
@@ -12,89 +13,42 @@ export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 
 const r = String.raw;
 const one = (source: string): Marker => pythonPattern(source);
-const pair = (first: string, second: string): Marker => [pythonPattern(first), pythonPattern(second)];
+
+/** Splits a list of patterns of whole words at its semicolons. A pattern with ` ... ` in it is a pair. */
+function phrases(text: string): Marker[] {
+  return text
+    .trim()
+    .split(/;\s+/)
+    .map((source): Marker => {
+      const [first = "", second] = source.split(" ... ").map((part) => r`\b${part}\b`);
+      return second === undefined ? one(first) : [pythonPattern(first), pythonPattern(second)];
+    });
+}
 
 export const MARKERS: readonly (readonly [MemoryType, readonly Marker[]])[] = [
   [
     "decision",
-    [
-      one(r`\blet'?s (use|go with|try|pick|choose|switch to)\b`),
-      one(r`\bwe (should|decided|chose|went with|picked|settled on)\b`),
-      one(r`\bi'?m going (to|with)\b`),
-      one(r`\bbetter (to|than|approach|option|choice)\b`),
-      one(r`\binstead of\b`),
-      one(r`\brather than\b`),
-      one(r`\bthe reason (is|was|being)\b`),
-      one(r`\bbecause\b`),
-      one(r`\btrade-?off\b`),
-      one(r`\bpros and cons\b`),
-      pair(r`\bover\b`, r`\bbecause\b`),
-      one(r`\barchitecture\b`),
-      one(r`\bapproach\b`),
-      one(r`\bstrategy\b`),
-      one(r`\bpattern\b`),
-      one(r`\bstack\b`),
-      one(r`\bframework\b`),
-      one(r`\binfrastructure\b`),
-      one(r`\bset (it |this )?to\b`),
-      one(r`\bconfigure\b`),
-      one(r`\bdefault\b`),
-    ],
+    phrases(r`
+let'?s (use|go with|try|pick|choose|switch to); we (should|decided|chose|went with|picked|settled on); i'?m going (to|with);
+better (to|than|approach|option|choice); instead of; rather than; the reason (is|was|being); because; trade-?off;
+pros and cons; over ... because; architecture; approach; strategy; pattern; stack; framework; infrastructure;
+set (it |this )?to; configure; default`),
   ],
   [
     "preference",
-    [
-      one(r`\bi prefer\b`),
-      one(r`\balways use\b`),
-      one(r`\bnever use\b`),
-      one(r`\bdon'?t (ever |like to )?(use|do|mock|stub|import)\b`),
-      one(r`\bi like (to|when|how)\b`),
-      one(r`\bi hate (when|how|it when)\b`),
-      one(r`\bplease (always|never|don'?t)\b`),
-      one(r`\bmy (rule|preference|style|convention) is\b`),
-      one(r`\bwe (always|never)\b`),
-      pair(r`\bfunctional\b`, r`\bstyle\b`),
-      one(r`\bimperative\b`),
-      one(r`\bsnake_?case\b`),
-      one(r`\bcamel_?case\b`),
-      pair(r`\btabs\b`, r`\bspaces\b`),
-      pair(r`\bspaces\b`, r`\btabs\b`),
-      pair(r`\buse\b`, r`\binstead of\b`),
-    ],
+    phrases(r`
+i prefer; always use; never use; don'?t (ever |like to )?(use|do|mock|stub|import); i like (to|when|how);
+i hate (when|how|it when); please (always|never|don'?t); my (rule|preference|style|convention) is; we (always|never);
+functional ... style; imperative; snake_?case; camel_?case; tabs ... spaces; spaces ... tabs; use ... instead of`),
   ],
   [
     "milestone",
     [
-      one(r`\bit works\b`),
-      one(r`\bit worked\b`),
-      one(r`\bgot it working\b`),
-      one(r`\bfixed\b`),
-      one(r`\bsolved\b`),
-      one(r`\bbreakthrough\b`),
-      one(r`\bfigured (it )?out\b`),
-      one(r`\bnailed it\b`),
-      one(r`\bcracked (it|the)\b`),
-      one(r`\bfinally\b`),
-      one(r`\bfirst time\b`),
-      one(r`\bfirst ever\b`),
-      one(r`\bnever (done|been|had) before\b`),
-      one(r`\bdiscovered\b`),
-      one(r`\brealized\b`),
-      one(r`\bfound (out|that)\b`),
-      one(r`\bturns out\b`),
-      one(r`\bthe key (is|was|insight)\b`),
-      one(r`\bthe trick (is|was)\b`),
-      one(r`\bnow i (understand|see|get it)\b`),
-      one(r`\bbuilt\b`),
-      one(r`\bcreated\b`),
-      one(r`\bimplemented\b`),
-      one(r`\bshipped\b`),
-      one(r`\blaunched\b`),
-      one(r`\bdeployed\b`),
-      one(r`\breleased\b`),
-      one(r`\bprototype\b`),
-      one(r`\bproof of concept\b`),
-      one(r`\bdemo\b`),
+      ...phrases(r`
+it works; it worked; got it working; fixed; solved; breakthrough; figured (it )?out; nailed it; cracked (it|the); finally;
+first time; first ever; never (done|been|had) before; discovered; realized; found (out|that); turns out;
+the key (is|was|insight); the trick (is|was); now i (understand|see|get it); built; created; implemented; shipped; launched;
+deployed; released; prototype; proof of concept; demo`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
       // The match starts at the first digit of a number: starting at each digit would make a long number cost its square.
@@ -104,69 +58,35 @@ export const MARKERS: readonly (readonly [MemoryType, readonly Marker[]])[] = [
   ],
   [
     "problem",
-    [
-      one(r`\b(bug|error|crash|fail|broke|broken|issue|problem)\b`),
-      one(r`\bdoesn'?t work\b`),
-      one(r`\bnot working\b`),
-      pair(r`\bwon'?t\b`, r`\bwork\b`),
-      one(r`\bkeeps? (failing|crashing|breaking|erroring)\b`),
-      one(r`\broot cause\b`),
-      one(r`\bthe (problem|issue|bug) (is|was)\b`),
-      pair(r`\bturns out\b`, r`\b(was|because|due to)\b`),
-      one(r`\bthe fix (is|was)\b`),
-      one(r`\bworkaround\b`),
-      one(r`\bthat'?s why\b`),
-      one(r`\bthe reason it\b`),
-      one(r`\bfixed (it |the |by )\b`),
-      one(r`\bsolution (is|was)\b`),
-      one(r`\bresolved\b`),
-      one(r`\bpatched\b`),
-      one(r`\bthe answer (is|was)\b`),
-      pair(r`\b(had|need) to\b`, r`\binstead\b`),
-    ],
+    phrases(r`
+(bug|error|crash|fail|broke|broken|issue|problem); doesn'?t work; not working; won'?t ... work;
+keeps? (failing|crashing|breaking|erroring); root cause; the (problem|issue|bug) (is|was); turns out ... (was|because|due to);
+the fix (is|was); workaround; that'?s why; the reason it; fixed (it |the |by ); solution (is|was); resolved; patched;
+the answer (is|was); (had|need) to ... instead`),
   ],
   [
     "emotional",
     [
-      one(r`\blove\b`),
-      one(r`\bscared\b`),
-      one(r`\bafraid\b`),
-      one(r`\bproud\b`),
-      one(r`\bhurt\b`),
-      one(r`\bhappy\b`),
-      one(r`\bsad\b`),
-      one(r`\bcry\b`),
-      one(r`\bcrying\b`),
-      one(r`\bmiss\b`),
-      one(r`\bsorry\b`),
-      one(r`\bgrateful\b`),
-      one(r`\bangry\b`),
-      one(r`\bworried\b`),
-      one(r`\blonely\b`),
-      one(r`\bbeautiful\b`),
-      one(r`\bamazing\b`),
-      one(r`\bwonderful\b`),
-      one(r`i feel`),
-      one(r`i'm scared`),
-      one(r`i love you`),
-      one(r`i'm sorry`),
-      one(r`i can't`),
-      one(r`i wish`),
-      one(r`i miss`),
-      one(r`i need`),
-      one(r`never told anyone`),
-      one(r`nobody knows`),
+      ...phrases(r`
+love; scared; afraid; proud; hurt; happy; sad; cry; crying; miss; sorry; grateful; angry; worried; lonely; beautiful;
+amazing; wonderful`),
+      // Upstream looks for these within words, too.
+      ..."i feel; i'm scared; i love you; i'm sorry; i can't; i wish; i miss; i need; never told anyone; nobody knows"
+        .split("; ")
+        .map(one),
     ],
   ],
 ];
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-
-const POSITIVE = words(
-  "adore amazing beautiful breakthrough brilliant excited fantastic fixed grateful happy heart hug incredible joy love loving nailed perfect precious pride proud solved success thrilled warm wonderful working works",
+const POSITIVE = new Set(
+  words(
+    "adore amazing beautiful breakthrough brilliant excited fantastic fixed grateful happy heart hug incredible joy love loving nailed perfect precious pride proud solved success thrilled warm wonderful working works",
+  ),
 );
-const NEGATIVE = words(
-  "awful blocked breaking breaks broke broken bug crash crashed crashing disaster error fail failed failing failure horrible impossible issue mess missing panic problem stuck terrible unable worse worst wrong",
+const NEGATIVE = new Set(
+  words(
+    "awful blocked breaking breaks broke broken bug crash crashed crashing disaster error fail failed failing failure horrible impossible issue mess missing panic problem stuck terrible unable worse worst wrong",
+  ),
 );
 const WORD = pythonPattern(r`\w+`);
 

@@ -4,6 +4,7 @@
  * own files.
  */
 import { extname } from "node:path";
+import { words } from "../words.ts";
 import { PROJECT_FILES } from "./project.ts";
 
 /** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, left out on purpose. */
@@ -33,41 +34,21 @@ const UPSTREAM_FILE = new Set<string>([...PROJECT_FILES, "entities.json"]);
 const SECRET_FILE =
   /^(?:\.env|\.envrc|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|kubeconfig|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?)(?:[._-].*)?$/i;
 const SECRET_KIND = /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|gpg|asc)$/i;
-const SECRET_WORDS = new Set([
-  "secret",
-  "secrets",
-  "credential",
-  "credentials",
-  "password",
-  "passwords",
-  "passwd",
-  "htpasswd",
-]);
+const SECRET_WORDS = new Set(words("secret secrets credential credentials password passwords passwd htpasswd"));
 
-const FOLDERS: Record<string, readonly string[]> = {
-  "version control": [".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "CVS"],
-  "installed packages": ["node_modules", "bower_components", "site-packages", ".yarn", ".pnpm-store", ".eggs"],
-  "a virtual environment": [".venv", "venv", "env", "virtualenv", ".direnv", ".tox", ".nox"],
-  "build output": ["dist", "build", "target", ".next", ".nuxt", ".output", ".svelte-kit", "coverage", "htmlcov"],
-  "a cache": [
-    "__pycache__",
-    ".cache",
-    ".ruff_cache",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ipynb_checkpoints",
-    ".parcel-cache",
-    ".turbo",
-    ".gradle",
-    ".terraform",
-    ".nyc_output",
-  ],
-  "editor state": [".idea", ".vscode"],
-  "palace files": [".mempalace"],
-  "keys and credentials": [".ssh", ".gnupg", ".aws", ".azure", ".kube"],
+const FOLDERS: Readonly<Record<string, string>> = {
+  "version control": ".git .hg .svn .bzr .jj _darcs CVS",
+  "installed packages": "node_modules bower_components site-packages .yarn .pnpm-store .eggs",
+  "a virtual environment": ".venv venv env virtualenv .direnv .tox .nox",
+  "build output": "dist build target .next .nuxt .output .svelte-kit coverage htmlcov",
+  "a cache":
+    "__pycache__ .cache .ruff_cache .mypy_cache .pytest_cache .ipynb_checkpoints .parcel-cache .turbo .gradle .terraform .nyc_output",
+  "editor state": ".idea .vscode",
+  "palace files": ".mempalace",
+  "keys and credentials": ".ssh .gnupg .aws .azure .kube",
 };
 const FOLDER_REASON = new Map(
-  Object.entries(FOLDERS).flatMap(([why, names]) => names.map((name) => [name, why] as const)),
+  Object.entries(FOLDERS).flatMap(([why, names]) => words(names).map((name) => [name, why] as const)),
 );
 
 /** Returns why a folder is never entered, or undefined. `entries` are the names in it. */
@@ -90,13 +71,8 @@ export function judgeName(name: string): Verdict {
   if (PLAIN_DOCUMENT.test(name) || LICENCE_VARIANT.test(name)) return { kind: "take", why: "a document by its name" };
   if (kind === ".json" && !JSON_DOCUMENT.test(name)) return { kind: "leave", why: "JSON that is data" };
   if (kind !== "" && kind !== ".json" && !TEXT.has(kind)) return { kind: "leave", why: `not documentation (${kind})` };
-  if (
-    name
-      .toLowerCase()
-      .split(/[^a-z0-9]+/)
-      .some((word) => SECRET_WORDS.has(word))
-  )
-    return { kind: "refuse", why: "looks like a secret" };
+  const parts = name.toLowerCase().split(/[^a-z0-9]+/);
+  if (parts.some((word) => SECRET_WORDS.has(word))) return { kind: "refuse", why: "looks like a secret" };
   if (kind === "") return { kind: "sniff", why: "no extension" };
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }

@@ -22,45 +22,24 @@ export const IGNORED_DESTINATIONS: ReadonlySet<string> = new Set(
 );
 
 /** \fcharset → code page by the name TextDecoder knows. Source: the specification's table of character sets. */
-export const CODE_PAGE_OF_CHARSET: ReadonlyMap<number, string> = new Map([
-  ...([
-    [77, "macintosh"],
-    [128, "shift_jis"],
-    [129, "euc-kr"],
-    [134, "gbk"],
-    [136, "big5"],
-  ] as const),
-  ...([
-    [161, "windows-1253"],
-    [162, "windows-1254"],
-    [163, "windows-1258"],
-    [177, "windows-1255"],
-  ] as const),
-  ...([
-    [178, "windows-1256"],
-    [186, "windows-1257"],
-    [204, "windows-1251"],
-    [222, "windows-874"],
-  ] as const),
-  ...([[238, "windows-1250"]] as const),
-]);
+export const CODE_PAGE_OF_CHARSET = numbered(
+  "77 macintosh, 128 shift_jis, 129 euc-kr, 134 gbk, 136 big5, 161 windows-1253, 162 windows-1254, 163 windows-1258, " +
+    "177 windows-1255, 178 windows-1256, 186 windows-1257, 204 windows-1251, 222 windows-874, 238 windows-1250",
+);
 
-const CODE_PAGES: ReadonlyMap<number, string> = new Map([
-  ...([
-    [866, "ibm866"],
-    [874, "windows-874"],
-    [932, "shift_jis"],
-    [936, "gbk"],
-    [949, "euc-kr"],
-    [950, "big5"],
-  ] as const),
-  ...([
-    [10000, "macintosh"],
-    [20866, "koi8-r"],
-    [28605, "iso-8859-15"],
-    [65001, "utf-8"],
-  ] as const),
-]);
+const CODE_PAGES = numbered(
+  "866 ibm866, 874 windows-874, 932 shift_jis, 936 gbk, 949 euc-kr, 950 big5, 10000 macintosh, 20866 koi8-r, " +
+    "28605 iso-8859-15, 65001 utf-8",
+);
+
+function numbered(list: string): ReadonlyMap<number, string> {
+  return new Map(
+    list.split(", ").map((entry): [number, string] => {
+      const [number, name = ""] = entry.split(" ");
+      return [Number(number), name];
+    }),
+  );
+}
 
 /** Maps \ansicpg to the same names. */
 export function codePageOf(number: number): string | undefined {
