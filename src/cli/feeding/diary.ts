@@ -2,12 +2,11 @@
  * The diary of opencode, which has no hook of MemPalace's: when a session rests, it gets the checkpoint that such a hook
  * writes. Imported by verb/hook.ts.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../feeders/doc-miner/project.ts";
 import type { Block, Session } from "../../feeders/session-miner/session.ts";
-import { CHECKPOINT_EVERY, countAtLast, noteCount, writeCheckpoint } from "../upstream/checkpoint.ts";
+import { CHECKPOINT_EVERY, countSinceLast, writeCheckpoint } from "../upstream/checkpoint.ts";
 import { hear, sessionName, type Talk } from "../upstream/transcript.ts";
 import { openSource } from "./session-source.ts";
 
@@ -22,10 +21,8 @@ export async function diaryOfOpencode(config: Config, agent: string, id: string)
     const stateDir = join(config.paths.stateDir, "diary", config.paths.tag);
     const wing = `wing_${wingOfFolder(session.directory)}`;
     const checkpoint = { config, stateDir, agent, session: sessionName(id), wing };
-    if (talk.count - countAtLast(checkpoint) < CHECKPOINT_EVERY) return undefined;
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    if (countSinceLast(checkpoint, talk) < CHECKPOINT_EVERY) return undefined;
     await writeCheckpoint(checkpoint, talk);
-    noteCount(checkpoint, talk.count);
     return talk.count;
   } finally {
     source.close();

@@ -2,7 +2,7 @@
  * A checkpoint: whenever the user has said so much again, the agent's diary gets an entry with the last of it (palace.md 8.3).
  * Used by MemPalace's own hook and by `palace hook file`.
  */
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -31,22 +31,26 @@ export type Checkpoint = {
   wing: string;
 };
 
-/** Messages that the last checkpoint counted. */
-export function countAtLast({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">): number {
+/** Counts the user's messages since the last checkpoint. One is due from CHECKPOINT_EVERY on. */
+export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
   try {
-    return Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
+    return count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
   } catch {
-    return 0;
+    return count;
   }
 }
 
 /** Also removes the counts of sessions that ended long ago. */
-export function noteCount({ stateDir, session }: Pick<Checkpoint, "stateDir" | "session">, count: number): void {
+export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   writeFileAtomic(countFile(stateDir, session), String(count));
   removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
-/** Count it afterwards: after a kill in between it is written again, and the broker recognises its key. Errors: the broker's. */
+/**
+ * Writes the entry, and its count afterwards: after a kill in between it is written again, and the broker recognises its key.
+ * Errors: the broker's.
+ */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
   const client = await connectClient({ config, agent: `mempalace hook (${agent})`, start: "auto" });
@@ -61,6 +65,7 @@ export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promi
   } finally {
     client.close();
   }
+  noteCount(checkpoint, talk);
 }
 
 function countFile(stateDir: string, session: string): string {

@@ -11,7 +11,14 @@ import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
 import { readJsonObject } from "../terminal/stdin-object.ts";
 import { defineVerb } from "../verb.ts";
-import { type Checkpoint, CHECKPOINT_EVERY, countAtLast, localTime, noteCount, writeCheckpoint } from "./checkpoint.ts";
+import {
+  type Checkpoint,
+  CHECKPOINT_EVERY,
+  countSinceLast,
+  localTime,
+  noteCount,
+  writeCheckpoint,
+} from "./checkpoint.ts";
 import { type HookMine, mineBeside } from "./hook-mine.ts";
 import { hookSettings } from "./hook-settings.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./transcript.ts";
@@ -101,18 +108,17 @@ async function stop(scene: Scene): Promise<Answer> {
   const talk = await readTalk(transcript);
   const project = projectOf(talk.cwd, transcript);
   const checkpoint: Checkpoint = { config, stateDir: mine.stateDir, agent, session, wing: `wing_${project}` };
-  const saved = countAtLast(checkpoint);
-  log(`session ${session}: ${talk.count} messages, ${talk.count - saved} since the last checkpoint`);
-  if (talk.count - saved < CHECKPOINT_EVERY) return {};
+  const unsaved = countSinceLast(checkpoint, talk);
+  log(`session ${session}: ${talk.count} messages, ${unsaved} since the last checkpoint`);
+  if (unsaved < CHECKPOINT_EVERY) return {};
   if (!settings.silentSave) {
-    noteCount(checkpoint, talk.count);
+    noteCount(checkpoint, talk);
     await mineTranscript(scene, project);
     await mineFolder(scene);
     return { decision: "block", reason: reasonFor(project) };
   }
   await writeCheckpoint(checkpoint, talk);
   writeFileAtomic(join(mine.stateDir, "last_checkpoint"), JSON.stringify({ msgs: talk.texts.length, ts: localTime() }));
-  noteCount(checkpoint, talk.count);
   await mineTranscript(scene, project);
   await mineFolder(scene);
   const themes = themesOf(talk);
