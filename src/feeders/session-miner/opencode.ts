@@ -2,14 +2,12 @@
  * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so
  * that its log can be checkpointed in between. If it cannot be opened so (a folder without write access has no shared
  * memory file), a copy of it and its log is read. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
- * opencode 2 keeps its sessions in tables of its own and leaves those of 1.x as they were: opencode-second.ts.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Database as SqliteDatabase } from "better-sqlite3";
 import { PalaceError } from "../../base/errors.ts";
-import { type MessageRow, type PartRow, turnsOf } from "./opencode-rows.ts";
-import { hasSecond, otherSecond, Second } from "./opencode-second.ts";
+import { FIRST, headsOf, missing, SECOND, sessionOf, type Tables } from "./opencode-tables.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -17,9 +15,6 @@ const COPIES_MAX = 5;
 
 /** `scratch` is the folder for a copy, if one is needed. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
-
-type HeadRow = { id: string; updated: number; version: string };
-type SessionRow = { id: string; title: string; directory: string; version: string; created: number; updated: number };
 
 /** Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
@@ -54,61 +49,35 @@ export async function openOpencode({ file, scratch, includeSubagents }: Opencode
   return new Opencode(database, file, includeSubagents, copy);
 }
 
-/** Names the tables of 1.x in the report. */
-const FIRST = "opencode 1";
-
 class Opencode implements SessionSource {
   readonly place: string;
   readonly #database: SqliteDatabase;
   readonly #copy: string | undefined;
   readonly #includeSubagents: boolean;
-  readonly #hasFirst: boolean;
-  readonly #second: Second | undefined;
+  readonly #there: readonly Tables[];
 
   constructor(database: SqliteDatabase, file: string, includeSubagents: boolean, copy: string | undefined) {
     this.#database = database;
     this.place = file;
     this.#includeSubagents = includeSubagents;
     this.#copy = copy;
-    this.#hasFirst = missingFirst(database).length === 0;
-    this.#second = hasSecond(database) ? new Second(database, includeSubagents) : undefined;
+    this.#there = [FIRST, SECOND].filter((tables) => missing(database, tables).length === 0);
   }
 
   list(): SessionHead[] {
     return this.#guarded(() => {
-      const live = this.#second?.list() ?? [];
-      const ids = new Set(live.map(({ id }) => id));
-      const frozen = this.#hasFirst ? this.#listFirst().filter(({ id }) => !ids.has(id)) : [];
-      return [...frozen, ...live];
+      const heads = this.#there.flatMap((tables) => headsOf(this.#database, tables, this.#includeSubagents));
+      const live = new Set(heads.filter(({ generation }) => generation === SECOND.generation).map(({ id }) => id));
+      return heads.filter(({ id, generation }) => generation === SECOND.generation || !live.has(id));
     });
-  }
-
-  #listFirst(): SessionHead[] {
-    const isMain = this.#includeSubagents ? "" : "WHERE s.parent_id IS NULL";
-    // The session's own time does not change with each part: a tool that ends changes only its part.
-    const rows = this.#database
-      .prepare<[], HeadRow>(
-        `SELECT s.id AS id, max(s.time_updated, coalesce(m.updated, 0), coalesce(p.updated, 0)) AS updated,
-             printf('%s:%s:%s:%s:%s', s.time_updated, m.count, m.updated, p.count, p.updated) AS version
-           FROM session s
-           LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM message GROUP BY 1) m
-             ON m.session_id = s.id
-           LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
-             ON p.session_id = s.id
-           ${isMain} ORDER BY s.time_created, s.id`,
-      )
-      .all();
-    return rows.map(({ id, updated, version }) => ({
-      ...{ id: String(id), updatedMs: Number(updated), version },
-      generation: FIRST,
-    }));
   }
 
   read(head: SessionHead): Session | undefined {
     return this.#guarded(() =>
       this.#database.transaction(() => {
-        const live = this.#second?.read(head);
-        const frozen = this.#hasFirst ? this.#readFirst(head) : undefined;
+        const [frozen, live] = [FIRST, SECOND].map((tables) =>
+          this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
+        );
         if (live === undefined || frozen === undefined) return live ?? frozen;
         // opencode 2 may have taken over what 1.x held, or go on after it.
         const since = live.turns[0]?.atMs ?? Infinity;
@@ -116,51 +85,6 @@ class Opencode implements SessionSource {
         return { ...frozen, ...live, turns };
       })(),
     );
-  }
-
-  #readFirst(head: SessionHead): Session | undefined {
-    const row = this.#database
-      .prepare<[string], SessionRow>(
-        `SELECT id, title, directory, version, time_created AS created, time_updated AS updated
-             FROM session WHERE id = ?`,
-      )
-      .get(head.id);
-    if (row === undefined) return undefined;
-    // The order never relies on ids alone: their clock wraps (harnesses.md 1.5).
-    const messages = this.#database
-      .prepare<[string], MessageRow>(
-        "SELECT id, time_created AS time, data FROM message WHERE session_id = ? ORDER BY time_created, id",
-      )
-      .all(head.id);
-    const parts = this.#database
-      .prepare<[string], PartRow>(
-        "SELECT message_id AS message, data FROM part WHERE session_id = ? ORDER BY time_created, id",
-      )
-      .all(head.id);
-    return {
-      id: head.id,
-      title: String(row.title),
-      directory: String(row.directory),
-      agent: `opencode ${row.version}`,
-      createdMs: Number(row.created),
-      updatedMs: head.updatedMs,
-      turns: turnsOf(messages, parts),
-      copies: this.#copies(head.id, row.created),
-    };
-  }
-
-  /** A fork begins with copies of an earlier session's messages, under other ids and with their old times. */
-  #copies(id: string, created: number): ReadonlyMap<string, string> {
-    const rows = this.#database
-      .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(
-        `SELECT c.id AS copy,
-           (SELECT s.id FROM message m JOIN session s ON s.id = m.session_id
-              WHERE m.time_created = c.time_created AND s.time_created < @created AND s.parent_id IS NULL
-              ORDER BY s.time_created, s.id LIMIT 1) AS earlier
-         FROM message c WHERE c.session_id = @id AND c.time_created < @created`,
-      )
-      .all({ id, created });
-    return new Map(rows.flatMap(({ copy, earlier }) => (earlier === null ? [] : [[copy, earlier]])));
   }
 
   close(): void {
@@ -178,25 +102,20 @@ class Opencode implements SessionSource {
 }
 
 function assertOpencode(database: SqliteDatabase, file: string): void {
-  if (hasSecond(database)) return;
-  const columns = otherSecond(database);
+  const ofSecond = missing(database, SECOND);
+  if (ofSecond.length === 0) return;
   // The tables of 1.x may be there as well, but nobody writes them any more.
-  if (columns !== undefined)
+  if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
-      `${file} is of an opencode that this version cannot read: ${columns}; nothing was filed`,
+      `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,
       "install a newer palace-devbox",
     );
-  const missing = missingFirst(database);
-  if (missing.length === 0) return;
+  const ofFirst = missing(database, FIRST);
+  if (ofFirst.length === 0) return;
   throw unreadable(
-    `${file} is no opencode database: it has no table ${missing.join(", ")}`,
+    `${file} is no opencode database: it has no table ${ofFirst.join(", ")}`,
     "opencode 1.2 or newer keeps its sessions in opencode.db; name it: palace mine sessions --db FILE",
   );
-}
-
-function missingFirst(database: SqliteDatabase): string[] {
-  const tables = database.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
-  return ["session", "message", "part"].filter((name) => !tables.includes(name));
 }
 
 /** True when it cannot be opened in place: read-only folder, no shared memory. */
