@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";
-import type { MinedSource, Miner } from "../protocol/filing.ts";
+import type { MinedSource } from "../protocol/filing.ts";
 import type { Caller } from "./send.ts";
 
 /** True when the file, with its present time (s), is filed as MemPalace left it. */
@@ -47,9 +47,4 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;
-}
-
-/** Builds the query for `source.list`. */
-export function minedQuery(by: Miner, below: string): { mined: { by: Miner; below: string } } {
-  return { mined: { by, below } };
 }

@@ -52,16 +52,25 @@ function byExchange(lines: readonly string[], chunks: Chunks): void {
 }
 
 function byParagraph(transcript: string, lines: readonly string[], chunks: Chunks): void {
-  const paragraphs = transcript
+  const paragraphs = paragraphsOf(transcript);
+  if (paragraphs.length > 1 || lines.length - 1 <= FEEDS_MIN) {
+    for (const paragraph of paragraphs) chunks.add(paragraph, "\n\n");
+  } else for (const group of lineGroups(lines)) chunks.add(group, "\n");
+}
+
+export function paragraphsOf(text: string): string[] {
+  return text
     .split("\n\n")
     .map(strip)
     .filter((paragraph) => paragraph !== "");
-  if (paragraphs.length > 1 || lines.length - 1 <= FEEDS_MIN) {
-    for (const paragraph of paragraphs) chunks.add(paragraph, "\n\n");
-    return;
-  }
-  for (let at = 0; at < lines.length; at += GROUP_LINES)
-    chunks.add(strip(lines.slice(at, at + GROUP_LINES).join("\n")), "\n");
+}
+
+/** For a text without paragraphs. */
+export function lineGroups(lines: readonly string[]): string[] {
+  const groups = Array.from({ length: Math.ceil(lines.length / GROUP_LINES) }, (_, at) =>
+    strip(lines.slice(at * GROUP_LINES, (at + 1) * GROUP_LINES).join("\n")),
+  );
+  return groups.filter((group) => group !== "");
 }
 
 /** The separator between a unit and the next: the line feed that ended it and the blank lines after it. */

@@ -7,7 +7,7 @@ import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
+import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { isAsNoted, notedRecords, ofName, readNotes, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
@@ -91,7 +91,7 @@ async function askRecords(
     mined,
   } = await caller.call("source.list", {
     ...{ wing, extractMode: extract },
-    ...(folder !== undefined && minedQuery(extract, folder)),
+    ...(folder !== undefined && { mined: { by: extract, below: folder } }),
     ...(wanted.length > 0 && { sessions: wanted }),
   });
   const records = new Map<string, FilingRecord>();

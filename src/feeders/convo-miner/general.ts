@@ -5,6 +5,7 @@
  */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
+import { lineGroups, paragraphsOf } from "./chunk.ts";
 import { isResolved, MARKERS, type Marker, type MemoryType, sentimentOf } from "./memory-markers.ts";
 import { END, SPACE, START } from "./python-pattern.ts";
 
@@ -15,7 +16,6 @@ const CONFIDENCE_MIN = 0.3;
 const SCORE_FULL = 5;
 const TURNS_MIN = 3;
 const LINES_MIN = 20;
-const GROUP_LINES = 25;
 
 export function extractMemories(transcript: string, size = DRAWER_SIZE): Memory[] {
   return segmentsOf(transcript).flatMap((segment) => {
@@ -109,15 +109,8 @@ const isTurn = (line: string): boolean => TURN.test(strip(line));
 function segmentsOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.filter(isTurn).length >= TURNS_MIN) return byTurn(lines);
-  const paragraphs = text
-    .split("\n\n")
-    .map(strip)
-    .filter((paragraph) => paragraph !== "");
-  if (paragraphs.length > 1 || lines.length <= LINES_MIN) return paragraphs;
-  const groups = Array.from({ length: Math.ceil(lines.length / GROUP_LINES) }, (_, at) =>
-    strip(lines.slice(at * GROUP_LINES, (at + 1) * GROUP_LINES).join("\n")),
-  );
-  return groups.filter((group) => group !== "");
+  const paragraphs = paragraphsOf(text);
+  return paragraphs.length > 1 || lines.length <= LINES_MIN ? paragraphs : lineGroups(lines);
 }
 
 function byTurn(lines: readonly string[]): string[] {

@@ -4,116 +4,95 @@
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { type Fields, textOf } from "../fields.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";
 import { Transcript, type TranscriptState } from "./transcript.ts";
 
 export type LineState = { transcript: TranscriptState; hasHeader: boolean; tools: [string, string][] };
 
-export interface LineFormat {
-  take(line: Fields): void;
-  /** Undefined: too little, or not this format. */
-  text(): string | undefined;
-  /** True once it has found a conversation. */
-  isSure(): boolean;
-  state(): LineState;
-}
-
 export type LineFormatName = "claude-code" | "codex" | "gemini" | "pi";
 
-/** In upstream's order: the first that yields a conversation wins. */
-export const LINE_FORMATS: Readonly<Record<LineFormatName, (state?: LineState) => LineFormat>> = {
-  "claude-code": (state) => new ClaudeCode(state),
-  codex: (state) => new Simple(codexLine, state),
-  gemini: (state) => new Simple(geminiLine, state),
-  pi: (state) => new Simple(piLine, state),
-};
-
 const MESSAGES_MIN = 2;
-const NOTHING: LineState = { transcript: { settled: "", open: [], count: 0 }, hasHeader: false, tools: [] };
 
-class ClaudeCode implements LineFormat {
-  readonly #transcript: Transcript;
-  /** tool_use_id → name. */
-  readonly #tools: Map<string, string>;
+/** The lines read so far. `tools`: tool_use_id → name. */
+type Open = { transcript: Transcript; hasHeader: boolean; tools: Map<string, string> };
 
-  constructor({ transcript, tools }: LineState = NOTHING) {
-    this.#transcript = new Transcript(transcript);
-    this.#tools = new Map(tools);
+export class LineFormat {
+  readonly #read: (line: Fields, open: Open) => void;
+  readonly #needsHeader: boolean;
+  readonly #open: Open;
+
+  constructor(name: LineFormatName, state?: LineState) {
+    this.#read = LINE_FORMATS[name];
+    this.#needsHeader = name !== "claude-code";
+    this.#open = {
+      transcript: new Transcript(state?.transcript),
+      hasHeader: state?.hasHeader ?? false,
+      tools: new Map(state?.tools),
+    };
   }
 
   take(line: Fields): void {
-    const message = line["message"] ?? {};
-    if (!isRecord(message)) return;
-    const content = message["content"] ?? "";
-    if (line["type"] === "assistant") this.#takeAnswer(content);
-    else if (line["type"] === "user" || line["type"] === "human") this.#takeQuestion(content);
+    this.#read(line, this.#open);
   }
 
-  #takeAnswer(content: unknown): void {
-    for (const block of Array.isArray(content) ? (content as unknown[]) : []) {
-      if (!isRecord(block) || block["type"] !== "tool_use" || typeof block["id"] !== "string") continue;
-      if (block["id"] !== "") this.#tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
-    }
-    const text = stripNoise(contentText(content, this.#tools));
-    // Several answers in a row are one: a loop of tools.
-    if (text !== "" && !this.#transcript.extendAnswer(text)) this.#transcript.add("assistant", text);
-  }
-
-  #takeQuestion(content: unknown): void {
-    const text = stripNoise(contentText(content, this.#tools));
-    if (text === "") return;
-    const isResults =
-      Array.isArray(content) && content.every((block) => isRecord(block) && block["type"] === "tool_result");
-    if (isResults) this.#transcript.extendAnswer(text);
-    else this.#transcript.add("user", text);
-  }
-
+  /** Undefined: too little, or not this format. */
   text(): string | undefined {
-    return this.isSure() ? this.#transcript.text() : undefined;
+    return this.isSure() ? this.#open.transcript.text() : undefined;
   }
 
+  /** True once it has found a conversation. */
   isSure(): boolean {
-    return this.#transcript.count >= MESSAGES_MIN;
+    const { hasHeader, transcript } = this.#open;
+    return (hasHeader || !this.#needsHeader) && transcript.count >= MESSAGES_MIN;
   }
 
   state(): LineState {
-    return { transcript: this.#transcript.state(), hasHeader: false, tools: [...this.#tools] };
+    const { transcript, hasHeader, tools } = this.#open;
+    return { transcript: transcript.state(), hasHeader, tools: [...tools] };
+  }
+}
+
+/** In upstream's order: the first that yields a conversation wins. */
+export const LINE_FORMATS: Readonly<Record<LineFormatName, (line: Fields, open: Open) => void>> = {
+  "claude-code": claudeLine,
+  codex: messagesBy(codexLine),
+  gemini: messagesBy(geminiLine),
+  pi: messagesBy(piLine),
+};
+
+function claudeLine(line: Fields, { transcript, tools }: Open): void {
+  const message = line["message"] ?? {};
+  if (!isRecord(message)) return;
+  const content = message["content"] ?? "";
+  const blocks: unknown[] = Array.isArray(content) ? content : [];
+  if (line["type"] === "assistant") {
+    for (const block of blocks) {
+      if (!isRecord(block) || block["type"] !== "tool_use" || typeof block["id"] !== "string") continue;
+      if (block["id"] !== "") tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
+    }
+    const text = stripNoise(contentText(content, tools));
+    // Several answers in a row are one: a loop of tools.
+    if (text !== "" && !transcript.extendAnswer(text)) transcript.add("assistant", text);
+  } else if (line["type"] === "user" || line["type"] === "human") {
+    const text = stripNoise(contentText(content, tools));
+    if (text === "") return;
+    const isResults = Array.isArray(content) && blocks.every((block) => fieldsOf(block)["type"] === "tool_result");
+    if (isResults) transcript.extendAnswer(text);
+    else transcript.add("user", text);
   }
 }
 
 /** A line's meaning in a format: its header, a message, or nothing. */
 type Reader = (line: Fields, hasHeader: boolean) => "header" | ["user" | "assistant", string] | undefined;
 
-class Simple implements LineFormat {
-  readonly #read: Reader;
-  readonly #transcript: Transcript;
-  #hasHeader: boolean;
-
-  constructor(read: Reader, { transcript, hasHeader }: LineState = NOTHING) {
-    this.#read = read;
-    this.#transcript = new Transcript(transcript);
-    this.#hasHeader = hasHeader;
-  }
-
-  take(line: Fields): void {
-    const found = this.#read(line, this.#hasHeader);
-    if (found === "header") this.#hasHeader = true;
-    else if (found !== undefined) this.#transcript.add(...found);
-  }
-
-  text(): string | undefined {
-    return this.isSure() ? this.#transcript.text() : undefined;
-  }
-
-  isSure(): boolean {
-    return this.#hasHeader && this.#transcript.count >= MESSAGES_MIN;
-  }
-
-  state(): LineState {
-    return { transcript: this.#transcript.state(), hasHeader: this.#hasHeader, tools: [] };
-  }
+function messagesBy(read: Reader): (line: Fields, open: Open) => void {
+  return (line, open) => {
+    const found = read(line, open.hasHeader);
+    if (found === "header") open.hasHeader = true;
+    else if (found !== undefined) open.transcript.add(...found);
+  };
 }
 
 /** The events are the conversation; response items repeat it with what was put into the context. */

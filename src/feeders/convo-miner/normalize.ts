@@ -6,7 +6,7 @@ import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { isQuestion } from "./chunk.ts";
 import { conversationsOf } from "./exports.ts";
-import { LINE_FORMATS, type LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
+import { LINE_FORMATS, LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
 
 const QUESTIONS_MIN = 3;
 
@@ -33,7 +33,7 @@ export class LineScan {
     const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
       (name) => resume === undefined || resume.formats[name] !== undefined,
     );
-    this.#formats = names.map((name) => [name, LINE_FORMATS[name](resume?.formats[name])]);
+    this.#formats = names.map((name) => [name, new LineFormat(name, resume?.formats[name])]);
     this.#questions = resume?.questions ?? 0;
     this.#authoredAt = resume?.authoredAt ?? undefined;
     this.#isCodex = resume?.isCodex ?? false;

@@ -6,46 +6,47 @@
 /** Deep enough for any tool's input; deeper JSON is cut off anyway, at 200 characters. */
 const DEPTH_MAX = 200;
 
+type Style = {
+  comma: string;
+  colon: string;
+  text: (text: string) => string;
+  /** True, false, and anything else. */
+  words: readonly [string, string, string];
+  tooDeep: string;
+};
+
+const json = (text: string): string => ascii(JSON.stringify(text));
+const JSON_WORDS = { text: json, words: ["true", "false", "null"], tooDeep: "null" } as const;
+const COMPACT: Style = { comma: ",", colon: ":", ...JSON_WORDS };
+const SPACED: Style = { comma: ", ", colon: ": ", ...JSON_WORDS };
+const REPR: Style = { comma: ", ", colon: ": ", text: quoted, words: ["True", "False", "None"], tooDeep: "..." };
+
 /** `json.dumps(value, separators=(",", ":"))`: ASCII alone. */
-export function jsonDumps(value: unknown, depth = 0): string {
-  return dumps(value, [",", ":"], depth);
+export function jsonDumps(value: unknown): string {
+  return written(value, COMPACT);
 }
 
 /** `json.dumps(value)`. */
 export function jsonDumpsSpaced(value: unknown): string {
-  return dumps(value, [", ", ": "], 0);
-}
-
-function dumps(value: unknown, separators: readonly [string, string], depth: number): string {
-  const [comma, colon] = separators;
-  if (depth > DEPTH_MAX) return "null";
-  if (typeof value === "string") return ascii(JSON.stringify(value));
-  if (typeof value === "number") return numberText(value);
-  if (Array.isArray(value)) return `[${value.map((one) => dumps(one, separators, depth + 1)).join(comma)}]`;
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).map(
-      ([key, one]) => `${ascii(JSON.stringify(key))}${colon}${dumps(one, separators, depth + 1)}`,
-    );
-    return `{${entries.join(comma)}}`;
-  }
-  return value === true ? "true" : value === false ? "false" : "null";
+  return written(value, SPACED);
 }
 
 /** `str(value)`. */
 export function str(value: unknown): string {
-  return typeof value === "string" ? value : repr(value, 0);
+  return typeof value === "string" ? value : written(value, REPR);
 }
 
-function repr(value: unknown, depth: number): string {
-  if (depth > DEPTH_MAX) return "...";
-  if (typeof value === "string") return quoted(value);
+function written(value: unknown, style: Style, depth = 0): string {
+  const { comma, colon, text, words, tooDeep } = style;
+  if (depth > DEPTH_MAX) return tooDeep;
+  if (typeof value === "string") return text(value);
   if (typeof value === "number") return numberText(value);
-  if (Array.isArray(value)) return `[${value.map((one) => repr(one, depth + 1)).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map((one) => written(one, style, depth + 1)).join(comma)}]`;
   if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).map(([key, one]) => `${quoted(key)}: ${repr(one, depth + 1)}`);
-    return `{${entries.join(", ")}}`;
+    const entries = Object.entries(value).map(([key, one]) => `${text(key)}${colon}${written(one, style, depth + 1)}`);
+    return `{${entries.join(comma)}}`;
   }
-  return value === true ? "True" : value === false ? "False" : "None";
+  return value === true ? words[0] : value === false ? words[1] : words[2];
 }
 
 function quoted(text: string): string {

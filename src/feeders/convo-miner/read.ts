@@ -3,7 +3,7 @@
  * A file that grew is read from the end of its last whole line, if the bytes before that are unchanged. Used by file.ts.
  */
 import { createHash, type Hash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { extname } from "node:path";
 import { isWhole, lines, pieces } from "../lines.ts";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
@@ -60,7 +60,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
       if (read.scan.isCodex) return "a Codex session without a conversation";
     }
     const isDocument = read !== undefined && !read.scan.isPlain;
-    const conversations = conversationsOfText(readWhole(file, size), isDocument);
+    const conversations = conversationsOfText(readWhole(file), isDocument);
     const authoredAt = keepTime ? read?.scan.authoredAt : undefined;
     return { conversations, authoredAt, ...named, checkpoint: undefined, resumedAt: 0 };
   } catch (error) {
@@ -119,15 +119,9 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-function readWhole(file: number, size: number): string {
-  const parts: Buffer[] = [];
-  let left = Math.min(size, TRANSCRIPT_SIZE_MAX_BYTES);
-  for (const bytes of pieces(file, 0)) {
-    parts.push(Buffer.from(bytes.subarray(0, left)));
-    left -= bytes.length;
-    if (left <= 0) break;
-  }
-  return decode(Buffer.concat(parts), true).replace(/\r\n?/g, "\n");
+/** The file was small enough, and may have grown since. */
+function readWhole(file: number): string {
+  return decode(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES), true).replace(/\r\n?/g, "\n");
 }
 
 /** True if the text begins as JSON does. */

@@ -9,7 +9,7 @@ import { removeLeftovers } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
-import { type IsMined, minedFinder, minedQuery, whenAdopted } from "../mined.ts";
+import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { notedRecords, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
@@ -152,7 +152,7 @@ type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /** MemPalace has never mined our copies. */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
-  const asked = name === "docs" ? {} : minedQuery(name, stage.root);
+  const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
   const isMined = minedFinder(mined);
   return {

@@ -40,11 +40,4 @@ export const PROJECTS: Front = {
   removes: false,
 };
 
-export const FORMATS: Front = {
-  name: "formats",
-  judge: judgeFormat,
-  refuseFolder: skippedFolder,
-  refuseText: () => undefined,
-  isStaged: false,
-  removes: false,
-};
+export const FORMATS: Front = { ...PROJECTS, name: "formats", judge: judgeFormat };
