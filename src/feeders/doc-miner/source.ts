@@ -58,9 +58,11 @@ export type SurveyRules = {
   only?: string | undefined;
   /** Larger files are left out. */
   sizeMaxBytes?: number;
+  /** Gets the reason for each path that is taken or left out. */
+  explain?: (reason: string) => void;
 };
 
-const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
+export const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
 
 /** `avoid` holds absolute paths that are not entered: our own staging and palace. Order is by name. */
 export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
@@ -79,58 +81,68 @@ type Walk = {
   survey: Survey;
 };
 
+const NOBODY = (): void => {};
+
 /** True for a path that `include` names, and for paths above or below it. */
 function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
 
-function isIgnored({ excluded, survey }: Walk, chain: IgnoreChain, path: string, isFolder: boolean): boolean {
-  return [chain, excluded].some((one) => {
-    const hit = findIgnoreRule(one, path, isFolder);
-    if (hit?.isUndecided === true) {
-      survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-      // Text filed of it before stays.
-      survey.undecided.push(path);
-    }
-    return hit !== undefined;
-  });
+/** Returns the rule that ignores the path, in words; undefined if none does. */
+function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: boolean): string | undefined {
+  const { excluded, survey } = walking;
+  if (isIncluded(walking, path)) return undefined;
+  const own = findIgnoreRule(chain, path, isFolder);
+  const hit = own ?? findIgnoreRule(excluded, path, isFolder);
+  if (hit?.isUndecided === true) {
+    survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
+    // Text filed of it before stays.
+    survey.undecided.push(path);
+  }
+  return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;
 }
 
 function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number): void {
   const { root, rules, avoid, survey } = walking;
-  const { front, ignoreFiles } = rules;
+  const { front, ignoreFiles, explain = NOBODY } = rules;
   const entries = readFolder(join(root, folder));
   if (entries === undefined || depth > DEPTH_MAX) {
     survey.unreadable.push(folder);
-    survey.skipped.push({
-      file: folder === "" ? "." : folder,
-      reason: depth > DEPTH_MAX ? "nested too deep" : "cannot be read",
-    });
-    return;
+    const reason = depth > DEPTH_MAX ? "nested too deep" : "cannot be read";
+    return skip(survey, rules, { file: folder === "" ? "." : folder, reason });
   }
   const names = entries.map((entry) => entry.name);
   // The project itself may be called `build`; only folders inside it are judged by name.
-  if (folder !== "" && front.refuseFolder("", names) !== undefined) return;
+  const refusal = folder === "" ? undefined : front.refuseFolder("", names);
+  if (refusal !== undefined) return explain(`folder ${folder} is ${refusal}`);
   const chain = ignoreFiles ? enterFolder(above, root, folder, names) : above;
 
   for (const entry of entries) {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
     if (rules.only !== undefined && path !== rules.only && !rules.only.startsWith(`${path}/`)) continue;
-    const isForced = isIncluded(walking, path);
     if (entry.isDirectory()) {
       if (avoid.has(join(root, path))) continue;
-      if (!isForced && front.refuseFolder(entry.name, []) !== undefined) continue;
-      if (isForced || !isIgnored(walking, chain, path, true)) walk(walking, path, chain, depth + 1);
+      const why =
+        (isIncluded(walking, path) ? undefined : front.refuseFolder(entry.name, [])) ??
+        ignoredBy(walking, chain, path, true);
+      if (why === undefined) walk(walking, path, chain, depth + 1);
+      else explain(`folder ${path} is ${why}`);
       continue;
     }
     const verdict = verdictOf(walking, path, entry.name);
-    if (verdict.kind === "leave" || (!isForced && isIgnored(walking, chain, path, false))) continue;
-    if (verdict.kind === "refuse")
-      survey.skipped.push({ file: path, reason: verdict.why, ...outcomeOf(verdict.outcome) });
+    const why = verdict.kind === "leave" ? verdict.why : ignoredBy(walking, chain, path, false);
+    if (why !== undefined) explain(why);
+    else if (verdict.kind === "refuse")
+      skip(survey, rules, { file: path, reason: verdict.why, ...outcomeOf(verdict.outcome) });
     else if (entry.isSymbolicLink()) {
-      if (verdict.kind === "take") survey.skipped.push(linkAt(root, path));
-    } else if (entry.isFile()) addFile(walking, path, verdict.kind === "sniff");
+      if (verdict.kind === "take") skip(survey, rules, linkAt(root, path));
+    } else if (entry.isFile()) addFile(walking, path, verdict);
   }
+}
+
+function skip(survey: Survey, { explain = NOBODY }: SurveyRules, skipped: Skip): void {
+  survey.skipped.push(skipped);
+  explain(skipped.reason);
 }
 
 /** A file named by its whole path is always taken; a file in a named folder only if its kind is readable at all. */
@@ -147,24 +159,26 @@ function outcomeOf(outcome: string | undefined): { outcome?: string } {
   return outcome === undefined ? {} : { outcome };
 }
 
-function addFile({ root, rules, survey }: Walk, path: string, sniff: boolean): void {
-  const sizeMax = rules.sizeMaxBytes ?? SOURCE_SIZE_MAX_BYTES;
+function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Verdict): void {
+  const { sizeMaxBytes = SOURCE_SIZE_MAX_BYTES, explain = NOBODY } = rules;
+  const isSniffed = kind === "sniff";
   try {
-    if (sniff && !isShellScript(readHead(join(root, path)))) return;
+    if (isSniffed && !isShellScript(readHead(join(root, path)))) return explain("no extension, and no shell script");
+    explain(isSniffed ? "a shell script by its first line" : why);
     const stat = lstatSync(join(root, path));
-    if (stat.size > sizeMax)
-      survey.skipped.push({ file: path, reason: tooLarge(stat.size, sizeMax), outcome: "too_large" });
+    if (stat.size > sizeMaxBytes)
+      skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
     else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
     // A name without an extension may be anything, so leaving it out is not reported.
-    if (sniff) return;
+    if (isSniffed) return;
     survey.unreadable.push(path);
-    survey.skipped.push({ file: path, reason: "cannot be read" });
+    skip(survey, rules, { file: path, reason: "cannot be read" });
   }
 }
 
 /** Returns the first bytes of a file, as text. Throws the file system's errors. */
-export function readHead(path: string): string {
+function readHead(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const head = Buffer.alloc(HEAD_SIZE_BYTES);

@@ -2,20 +2,17 @@
  * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. Started by
  * `mempalace-docs why FILE`. Reads only.
  */
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { Caller } from "../send.ts";
-import { folderRefusal, isShellScript, judgeName } from "./allow.ts";
 import { contentDate } from "./content-date.ts";
-import { enterFolder, findIgnoreRule, type IgnoreChain } from "./ignore-chain.ts";
 import { refuseText } from "./no-document.ts";
 import { recordsByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import { type Document, readDocument, readHead } from "./source.ts";
+import { DOCS_RULES, type Document, readDocument, surveyProject } from "./source.ts";
 import { findRoot } from "./root.ts";
 import { findStage, stagedPath } from "./stage.ts";
 
@@ -70,7 +67,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   // A wing from the notes of an earlier run was not given now.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
-  const judged = judgePath(root, path);
+  const judged = judgePath(root, path, project.exclude);
   const document = judged.taken ? readTaken(root, path) : judged.reason;
   if (typeof document === "string") {
     const palace =
@@ -104,37 +101,12 @@ function readTaken(root: string, path: string): Document | string {
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
 }
 
-/** Applies the rules of the walk to one path. */
-function judgePath(root: string, path: string): { taken: boolean; reason: string } {
-  const parts = path.split("/");
-  const name = parts.pop() ?? "";
-  let chain: IgnoreChain = enterFolder([], root, "", readdirSync(root));
-  let folder = "";
-  for (const part of parts) {
-    folder = folder === "" ? part : `${folder}/${part}`;
-    const names = readdirSync(join(root, folder));
-    const refusal = folderRefusal(part, names);
-    if (refusal !== undefined) return leave(`folder ${folder} is ${refusal}`);
-    const rule = findIgnoreRule(chain, folder, true);
-    if (rule !== undefined) return leave(`folder ${folder} is ignored by "${rule.pattern}" in ${rule.file}`);
-    chain = enterFolder(chain, root, folder, names);
-  }
-  const verdict = judgeName(name);
-  if (verdict.kind === "leave" || verdict.kind === "refuse") return leave(verdict.why);
-  const rule = findIgnoreRule(chain, path, false);
-  if (rule !== undefined) return leave(`ignored by "${rule.pattern}" in ${rule.file}`);
-  const stat = lstatSync(join(root, path));
-  if (stat.isSymbolicLink()) return leave("a symbolic link");
-  if (stat.size > SOURCE_SIZE_MAX_BYTES) return leave(`larger than ${SOURCE_SIZE_MAX_BYTES / 1024 / 1024} MiB`);
-  if (verdict.kind === "take") return { taken: true, reason: verdict.why };
-  const isScript = isShellScript(readHead(join(root, path)));
-  return isScript
-    ? { taken: true, reason: "a shell script by its first line" }
-    : leave("no extension, and no shell script");
-}
-
-function leave(reason: string): { taken: false; reason: string } {
-  return { taken: false, reason };
+/** The walk of a run, for one path. */
+function judgePath(root: string, path: string, exclude: readonly string[]): { taken: boolean; reason: string } {
+  let reason = "neither a regular file nor a link to one";
+  const explain = (why: string): void => void (reason = why);
+  const { documents } = surveyProject(root, [], { ...DOCS_RULES, exclude, only: path, explain });
+  return { taken: documents.length > 0, reason };
 }
 
 /** Links in the folders are resolved, the file itself is not: a link is left out for being one. */

@@ -275,8 +275,9 @@ test("a folder that lost all its documents does not empty the palace unless told
 
 test("why explains a decision by the rule that made it", async () => {
   await using palace = createTestPalace();
-  const root = createProject(palace, "asked", ["docs/2024-01-02-plan.md", "private/x.md"]);
+  const root = createProject(palace, "asked", ["docs/2024-01-02-plan.md", "private/x.md", "drafts/y.md"]);
   put(root, ".gitignore", "private/\n");
+  put(root, "mempalace.yaml", "exclude_patterns:\n  - drafts/\n");
   await feed(palace, [root]);
   const why = async (path: string): Promise<object> =>
     JSON.parse((await palace.run("mempalace-docs", ["why", join(root, path), "--json"])).stdout) as object;
@@ -294,6 +295,8 @@ test("why explains a decision by the rule that made it", async () => {
     reason: 'folder private is ignored by "private/" in .gitignore',
     palace: "not filed",
   });
+  const reason = 'folder drafts is ignored by "drafts/" in the project\'s exclude_patterns';
+  expect(await why("drafts/y.md")).toMatchObject({ taken: false, reason, palace: "not filed" });
   put(root, "docs/2024-01-02-plan.md", PARAGRAPH);
   expect(await why("docs/2024-01-02-plan.md")).toMatchObject({ palace: "changed since it was filed" });
 });
