@@ -1,9 +1,9 @@
 /** Finds a drawer's text in the file on this machine that it was filed from. Reads only. Used by `palace search`. */
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, extname, isAbsolute, join, relative } from "node:path";
+import { basename, dirname, extname, isAbsolute, relative } from "node:path";
 import type { Config } from "../../config/config.ts";
-import { originalsOf } from "../../feeders/doc-miner/filed-as.ts";
+import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-as.ts";
 import { readDocument } from "../../feeders/doc-miner/source.ts";
 import { placeOf } from "./feeding.ts";
 
@@ -23,7 +23,7 @@ export function findOriginal(config: Config, source: string, drawer: string): Or
     const text = textOf(file);
     const at = text?.indexOf(drawer) ?? -1;
     if (text !== undefined && at >= 0 && drawer !== "" && text.indexOf(drawer, at + 1) < 0)
-      return { path: typedPath(file), text, at };
+      return { path: shownHere(file), text, at };
   }
   return undefined;
 }
@@ -43,9 +43,7 @@ function textOf(file: string): string | undefined {
   }
 }
 
-function typedPath(file: string): string {
-  const isBelow = (path: string): boolean => path !== "" && !/^\.\.(?:\/|$)/.test(path) && !isAbsolute(path);
-  const [here, ofHome] = [relative(process.cwd(), file), relative(homedir(), file)];
-  if (isBelow(here)) return here;
-  return isBelow(ofHome) ? join("~", ofHome) : file;
+function shownHere(file: string): string {
+  const here = relative(process.cwd(), file);
+  return isBelow(here) ? here : typedPath(file, homedir());
 }

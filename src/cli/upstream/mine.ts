@@ -2,15 +2,11 @@
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../verb.ts";
-import { hasKind, verb as mine } from "../verb/mine.ts";
+import { verb as mine } from "../verb/mine.ts";
 import { writeOrigin } from "./origin.ts";
 
-/** Mode → the feeder's name, and what to type when this version has no such feeder. */
-const MODES: Readonly<Record<string, readonly [kind: string, instead: string]>> = {
-  projects: ["projects", "palace mine docs DIR files the documentation of a project, not its source code"],
-  convos: ["convos", ""],
-  extract: ["formats", ""],
-};
+/** Mode → the feeder's name. */
+const KINDS: Readonly<Record<string, string>> = { projects: "projects", convos: "convos", extract: "formats" };
 
 /** The broker always writes, with and without a daemon, so these options have no effect. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
@@ -53,16 +49,13 @@ rtf epub). Run it again at any time: only what is new is filed.`,
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {
     const mode = values.mode ?? "projects";
-    const known = Object.hasOwn(MODES, mode) ? MODES[mode] : undefined;
-    if (known === undefined)
+    const kind = Object.hasOwn(KINDS, mode) ? KINDS[mode] : undefined;
+    if (kind === undefined)
       throw new PalaceError(
         "CONFIG_USAGE",
-        `--mode takes ${Object.keys(MODES).join(", ")}, not ${mode}`,
+        `--mode takes ${Object.keys(KINDS).join(", ")}, not ${mode}`,
         "leave it out",
       );
-    const [kind, instead] = known;
-    if (!hasKind(kind))
-      throw new PalaceError("ENGINE_UNSUPPORTED", `there is no mining of ${mode} in this version`, instead);
     if (values.source !== undefined)
       throw new PalaceError(
         "CONFIG_USAGE",

@@ -5,6 +5,8 @@
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
 
 export type Talk = {
   /** The number of the user's messages. */
@@ -43,8 +45,8 @@ export async function readTalk(file: string): Promise<Talk> {
   let lines = 0;
   try {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-      const record = parse(line);
-      if (record === undefined) continue;
+      const record = parseJson(line);
+      if (!isRecord(record)) continue;
       if (lines++ < CWD_WITHIN) talk.cwd ??= cwdOf(record);
       const text = userText(record);
       if (text === undefined || text.includes("<command-message>")) continue;
@@ -110,15 +112,6 @@ export function projectOf(cwd: string | undefined, transcript: string): string {
 
 function slug(name: string | undefined): string {
   return (name ?? "").toLowerCase().replaceAll(/[\s-]+/g, "_");
-}
-
-function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {

@@ -15,11 +15,6 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   sessions: () => import("./sessions.ts"),
 };
 
-/** True when this version has a feeder of that name. */
-export function hasKind(name: string): boolean {
-  return Object.hasOwn(KINDS, name);
-}
-
 const OTHER_KINDS =
   "documents only; all text and code: palace mine projects DIR, office files: formats DIR, conversations: convos DIR";
 

@@ -44,10 +44,15 @@ export function shownPath(
   if (inside !== undefined && isAbsolute(file)) return inside;
   const staged = source.split("/mempalace-docs/")[1];
   if (file === source && staged !== undefined) return staged;
-  const ofHome = relative(place.home, file);
+  return typedPath(file, place.home);
+}
+
+/** Returns a path as it is typed: with ~ for the home. */
+export function typedPath(file: string, home: string): string {
+  const ofHome = relative(home, file);
   return isAbsolute(file) && isBelow(ofHome) ? join("~", ofHome) : file;
 }
 
-function isBelow(path: string): boolean {
+export function isBelow(path: string): boolean {
   return path !== "" && !/^\.\.(?:\/|$)/.test(path) && !isAbsolute(path);
 }
