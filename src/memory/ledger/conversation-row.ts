@@ -1,5 +1,6 @@
 /** How a conversation is stored in a row. Used by the ledger's transaction and its reader. */
 import type { Conversation } from "../port/outcome.ts";
+import { isTexts, readColumn } from "./json-column.ts";
 
 export type ConversationRecord = {
   id: string;
@@ -16,7 +17,7 @@ export type ConversationRecord = {
 export function toConversation(record: ConversationRecord): Conversation {
   const { id, agent, turn, is_completed, is_asked, is_scored, exchange, scored, at_ms } = record;
   return {
-    ...{ id, agent, turn, exchange, scored: JSON.parse(scored) as string[], atMs: at_ms },
+    ...{ id, agent, turn, exchange, scored: readColumn("conversation.scored", scored, isTexts), atMs: at_ms },
     ...{ isCompleted: is_completed === 1, isAsked: is_asked === 1, isScored: is_scored === 1 },
   };
 }

@@ -3,8 +3,10 @@
  * from reading the ledger. Imported by this folder, and by memory/ledger/tables/graph-merge.ts for its types.
  */
 import type { Statement } from "better-sqlite3";
-import type { LinkKind } from "../port/graph.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { LinkKind, LinkRecord } from "../port/graph.ts";
 import type { LedgerDatabase } from "./open.ts";
+import { readColumn } from "./json-column.ts";
 import { bodySql, GRAPH_TABLES } from "./schema/graph-schema.ts";
 
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
@@ -77,6 +79,10 @@ export function compareLinks(
   }
   const gone = [...bodies.keys()].filter((id) => !seen.has(id) && !listed.has(id)).map((id) => ({ kind, id }));
   return isThere ? { rows, missing: [], deleted: gone } : { rows, missing: gone, deleted: [] };
+}
+
+export function readLink(record: string): LinkRecord {
+  return readColumn("link.record", record, isRecord);
 }
 
 export function isLink(kind: Kind): kind is LinkKind {

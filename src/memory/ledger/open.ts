@@ -7,15 +7,13 @@ import Database from "better-sqlite3";
 import { faultPoint } from "../../base/fault.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { RESTORE_HINT } from "./json-column.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
 
 export type LedgerDatabase = Database.Database;
 
 const READ_CACHE_KIB = 32 * 1024;
 const WRITE_CACHE_KIB = 64 * 1024;
-
-const RESTORE_HINT =
-  "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR";
 
 /**
  * Opens the ledger to write, making it if there is none. Errors: STORE_CORRUPT, STORE_READ_ONLY, STORE_DISK_FULL,

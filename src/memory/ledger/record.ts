@@ -1,6 +1,8 @@
 /** Converts ledger rows between SQLite's form and the ports' form. Used by the files of this folder. */
 import { hash } from "node:crypto";
+import { isRecord } from "../../base/is-record.ts";
 import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
+import { readColumn } from "./json-column.ts";
 
 export type DrawerRecord = {
   row: number;
@@ -15,7 +17,11 @@ export type DrawerRecord = {
 };
 
 export function toDrawer({ row, id, wing, room, text, metadata }: DrawerRecord): Drawer {
-  return { row, id, wing, room, text, metadata: JSON.parse(metadata) as Metadata };
+  return { row, id, wing, room, text, metadata: readColumn("drawer.metadata", metadata, isMetadata) };
+}
+
+export function isMetadata(value: unknown): value is Metadata {
+  return isRecord(value);
 }
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");

@@ -1,5 +1,7 @@
 /** How a standing, and a single outcome, is stored in a row. Used by the ledger's transaction and its reader. */
+import { isRecord } from "../../base/is-record.ts";
 import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
+import { isNumbers, readColumn } from "./json-column.ts";
 
 export type StandingRecord = {
   id: string;
@@ -11,7 +13,11 @@ export type StandingRecord = {
 };
 
 export function toStanding({ score, uses, successes, last_used_ms, past }: StandingRecord): Standing {
-  return { score, uses, successes, lastUsedMs: last_used_ms, past: JSON.parse(past) as PastOutcome[] };
+  return { score, uses, successes, lastUsedMs: last_used_ms, past: readColumn("standing.past", past, isPast) };
+}
+
+export function isPast(value: unknown): value is PastOutcome[] {
+  return Array.isArray(value) && value.every(isRecord);
 }
 
 export type ScoredRecord = {
@@ -38,5 +44,5 @@ export function toScored(record: ScoredRecord): Scored {
 
 function toQuestion({ context, collection, concepts }: QuestionRecord): Scored["question"] {
   if (context === null || collection === null || concepts === null) return null;
-  return { context, collection, concepts: JSON.parse(concepts) as number[] };
+  return { context, collection, concepts: readColumn("question.concepts", concepts, isNumbers) };
 }

@@ -5,6 +5,7 @@
 import type { Statement } from "better-sqlite3";
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
+import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
@@ -51,8 +52,8 @@ export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[]
     return named.some((word) => name.includes(word));
   };
   return ({ id, json }) => {
-    const [, section, name = ""] = JSON.parse(id) as string[];
-    for (const text of stringsOf([name, json === null ? null : JSON.parse(json)]))
+    const [, section, name = ""] = readColumn("carried_graph.id", id, isTexts);
+    for (const text of stringsOf([name, json === null ? null : readAnyColumn("carried_graph.value", json)]))
       if (isNamed(text) || isWorded(text)) return true;
     if (section === WORDLESS_SECTION) return false;
     return wordsOf(name.replaceAll(ID, "")).some((isLost ??= ofNoOther(database, drawers)));

@@ -6,6 +6,7 @@
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
 import type { Forgotten } from "../../../protocol/hygiene.ts";
+import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
@@ -241,14 +242,15 @@ export class SqliteForget implements ForgetTx {
  */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
-  const given = [...stringsOf(JSON.parse(row.arguments))];
-  const strings = [...given, ...stringsOf(JSON.parse(row.result))];
+  const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];
+  const result = readAnyColumn("journal.result", row.result);
+  const strings = [...given, ...stringsOf(result)];
   const isOfSource = given.some((text) => words.isSource(text, row.method));
   const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
   if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
   // A drawer that once held the text and no longer does still has an older state in the palace's queue.
   if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
-  return JSON.stringify(withoutWords(JSON.parse(row.result), words));
+  return JSON.stringify(withoutWords(result, words));
 }
 
 /** Cleans rows of other memories and the memories' names. Such a row has the ids of the memories that it made. */

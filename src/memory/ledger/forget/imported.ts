@@ -1,4 +1,5 @@
 /** Cleans journal rows that came from other memories, and what undo keeps of them. Used by forget.ts. */
+import { isColumns, isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
@@ -16,7 +17,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
     "SELECT row, source, method, arguments, result, drawers FROM imported_journal",
   );
   for (const row of rows.iterate()) {
-    const result = clean(row, JSON.parse(row.drawers) as string[]);
+    const result = clean(row, readColumn("imported_journal.drawers", row.drawers, isTexts));
     const source = withoutWords(row.source);
     if (result !== undefined || source !== row.source)
       dirty.push({ row: row.row, source, result: result ?? row.result, isForgotten: result !== undefined });
@@ -53,10 +54,13 @@ export function cleanImportedImages(
   );
   const dirty: { journal: number; id: string }[] = [];
   for (const { journal, id, before } of images.iterate()) {
-    const [source = "", , , , method = "", , , , , , given = "{}", result = "null", drawers = "[]"] = JSON.parse(
+    const [source = "", , , , method = "", , , , , , given = "{}", result = "null", drawers = "[]"] = readColumn(
+      "change.before",
       before,
+      isColumns,
     ) as string[];
-    const isHeld = clean({ method, arguments: given, result }, JSON.parse(drawers) as string[]) !== undefined;
+    const made = readColumn("change.before", drawers, isTexts);
+    const isHeld = clean({ method, arguments: given, result }, made) !== undefined;
     if (isHeld || withoutWords(source) !== source) dirty.push({ journal, id });
   }
   const remove = database.prepare("DELETE FROM change WHERE journal = ? AND kind = 'imported' AND id = ?");

@@ -2,6 +2,7 @@
  * Forgets what was asked: memories that stay were shown for it. The numbers that stand for a question's words tell nobody a word, but
  * whoever guesses it may confirm it. Used by forget.ts.
  */
+import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /**
@@ -44,7 +45,7 @@ function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
 
 /** Reads from a standing's image (STANDING_BODY) each outcome's exchange, and the concepts of its question. */
 function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
-  const scored = (JSON.parse(image) as unknown[])[5];
+  const scored = readColumn("change.before", image, isColumns)[5];
   if (!Array.isArray(scored)) return [];
   return (scored as [0, 0, 0, 0, 0, string | null, [string, string, number[]]?][]).map((one) => [
     one[5],

@@ -7,6 +7,7 @@ import { isMoment, type Moment } from "../../../base/boot.ts";
 import { faultPoint } from "../../../base/fault.ts";
 import { parseJson } from "../../../base/parse-json.ts";
 import type { WriteCall } from "../../port/ledger.ts";
+import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/images.ts";
 
@@ -78,7 +79,7 @@ export class Journal {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;
     if (known.fingerprint !== fingerprint && known.fingerprint !== FORGOTTEN) return "other";
-    return { value: JSON.parse(known.result) };
+    return { value: readAnyColumn("journal.result", known.result) };
   }
 
   add(call: WriteCall, fingerprint: string, value: unknown, images: readonly Image[]): void {

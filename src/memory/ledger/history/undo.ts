@@ -4,10 +4,12 @@
  * somebody else changed since, or in between, is named and stays. Runs on the writer thread as one write, which has
  * before-images of its own and can be taken back too.
  */
+import { isRecord } from "../../../base/is-record.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene.ts";
+import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { digest, drawerDigest } from "../record.ts";
+import { digest, drawerDigest, isMetadata } from "../record.ts";
 import type { ImageKind } from "../tables/images.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
@@ -160,7 +162,7 @@ export class SqliteUndo implements UndoTx {
         .get(id);
     if (kind !== "drawer") return undefined;
     const comesBack = change === "restore" || change === "revert";
-    if (comesBack && before !== null) return (JSON.parse(before) as { text: string }).text;
+    if (comesBack && before !== null) return drawerIn(before).text;
     return this.#tx.findDrawer(id)?.text;
   }
 
@@ -179,7 +181,7 @@ export class SqliteUndo implements UndoTx {
   #restoreDrawer(id: string, before: string | null): void {
     this.#dropClosets(this.#tx.findDrawer(id)?.metadata);
     if (before === null) return void this.#tx.deleteDrawer(id);
-    const { text, metadata } = JSON.parse(before) as { text: string; metadata: Metadata };
+    const { text, metadata } = drawerIn(before);
     if (this.#tx.findDrawer(id) === undefined) this.#tx.insertDrawers([{ id, text, metadata }]);
     else this.#tx.updateDrawer(id, { text, metadata });
   }
@@ -192,7 +194,7 @@ export class SqliteUndo implements UndoTx {
 
   /** A source that was not filed before has no filing record: its feeder files it again on the next run. */
   #restoreSource(sourceFile: string, before: string | null): void {
-    const record = before === null ? ["", 0, "", 0] : (JSON.parse(before) as [string, number, string, number]);
+    const record = before === null ? ["", 0, "", 0] : readColumn("change.before", before, isColumns);
     const [wing, mtime, sha256, drawers] = record as [string, number, string, number];
     this.#tx.putSource({ sourceFile, wing, mtime, sha256, drawers });
   }
@@ -219,7 +221,7 @@ export class SqliteUndo implements UndoTx {
 
   #digestOf(kind: ImageKind, image: string | null): string | null {
     if (image === null) return null;
-    return kind === "drawer" ? drawerDigest(JSON.parse(image) as { text: string; metadata: Metadata }) : digest(image);
+    return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
   /** Names who wrote in between or afterwards; foreign MemPalaces write no journal. */
@@ -234,4 +236,12 @@ export class SqliteUndo implements UndoTx {
       .get(kind, id, firstSeq, agent, sinceMs, untilMs);
     return other ?? "a MemPalace beside this memory";
   }
+}
+
+function drawerIn(image: string): { text: string; metadata: Metadata } {
+  return readColumn("change.before", image, isDrawer);
+}
+
+function isDrawer(value: unknown): value is { text: string; metadata: Metadata } {
+  return isRecord(value) && typeof value["text"] === "string" && isMetadata(value["metadata"]);
 }

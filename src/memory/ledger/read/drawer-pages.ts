@@ -3,6 +3,7 @@
  * to a page of the file, so they are read only where they are shown. Used by reader.ts.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
@@ -31,7 +32,7 @@ export function drawerPage(
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
       .all(...values);
-    const rows = (JSON.parse(all) as number[]).sort((a, b) => a - b);
+    const rows = readColumn("drawer.row", all, isNumbers).sort((a, b) => a - b);
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
   const places = database.prepare<string[], Place>(`SELECT wing, room, drawers FROM place ${where}`).all(...values);

@@ -3,6 +3,7 @@
  * an index.
  */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
+import { readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
 
@@ -98,7 +99,7 @@ export class SqliteGraphReader implements GraphReader {
       .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
       .pluck()
       .all(kind)
-      .map((record) => JSON.parse(record) as LinkRecord);
+      .map(readLink);
   }
 
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number } {
@@ -108,7 +109,7 @@ export class SqliteGraphReader implements GraphReader {
       .prepare<(string | number)[], string>(`SELECT record ${where} ORDER BY weight DESC, row LIMIT ? OFFSET ?`)
       .pluck()
       .all(...of, limit, offset);
-    return { records: records.map((record) => JSON.parse(record) as LinkRecord), total: this.#count(where, ...of) };
+    return { records: records.map(readLink), total: this.#count(where, ...of) };
   }
 
   // --- for the sync with upstream's graph files ---

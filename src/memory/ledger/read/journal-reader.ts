@@ -2,7 +2,9 @@
  * Reads the journal for `palace history`. Runs on the broker's main thread, as reader.ts does: a page looks at a bounded
  * number of rows.
  */
+import { isRecord } from "../../../base/is-record.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
+import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** Rows that one page examines, whoever wrote them: a few milliseconds. */
@@ -84,6 +86,6 @@ function toEntry({ claimed_ms: claimedMs, arguments: asked, ...row }: Row): Audi
   return {
     ...row,
     ...(claimedMs !== null && { claimed_ms: claimedMs }),
-    arguments: JSON.parse(asked) as Record<string, unknown>,
+    arguments: readColumn("journal.arguments", asked, isRecord),
   };
 }

@@ -9,6 +9,7 @@ import type { LedgerReader, PendingText } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
+import { isTexts, readColumn } from "../json-column.ts";
 import { openForReading, type LedgerDatabase } from "../open.ts";
 import { DRAWERS } from "../outbox-kinds.ts";
 import { ANEW } from "../schema/conversation-schema.ts";
@@ -79,7 +80,7 @@ export class SqliteLedgerReader implements LedgerReader {
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
-    return rows.map(({ seq, ids }) => ({ seq, ids: JSON.parse(ids) as string[] }));
+    return rows.map(({ seq, ids }) => ({ seq, ids: readColumn("erasure.ids", ids, isTexts) }));
   }
 
   /** Counts the drawers that still wait to be sent to the palace. */

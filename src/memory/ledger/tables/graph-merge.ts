@@ -8,6 +8,7 @@
  * row that is not listed takes their value.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
+import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
@@ -98,30 +99,35 @@ export class GraphMerge {
 
 /** Upstream never reopens a fact: a file in which it is open is an older file that somebody restored. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
-  const end = (body: string): unknown => (JSON.parse(body) as unknown[])[VALID_TO];
+  const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
 }
 
 function mergedBody(kind: Kind, ours: string, theirs: string): string {
   if (kind === "entity") return theirs;
   if (isLink(kind)) return ours;
-  const merged = JSON.parse(theirs) as unknown[];
-  merged[VALID_TO] = (JSON.parse(ours) as unknown[])[VALID_TO] ?? merged[VALID_TO];
+  const merged = columnsIn(theirs);
+  merged[VALID_TO] = columnsIn(ours)[VALID_TO] ?? merged[VALID_TO];
   // SQLite writes 1.0 where JavaScript writes 1: both must count as the same row.
   const text = JSON.stringify(merged);
-  return [theirs, ours].find((body) => JSON.stringify(JSON.parse(body)) === text) ?? text;
+  return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
 /** True for a row that upstream could not have made. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;
-  return (JSON.parse(body) as unknown[]).slice(0, required).includes(null);
+  return columnsIn(body).slice(0, required).includes(null);
 }
 
 /** The columns of a row's body, in the order of putSql. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
-  return isLink(kind) ? [body] : (JSON.parse(body) as unknown[]);
+  return isLink(kind) ? [body] : columnsIn(body);
+}
+
+/** SQLite has made the array, of a row, or an image of a row. */
+function columnsIn(body: string): unknown[] {
+  return readColumn("change.before", body, isColumns);
 }
 
 export function putSql(kind: Kind): string {

@@ -9,7 +9,7 @@ import type {
   NamedRows,
   NewFact,
 } from "../../port/graph.ts";
-import { bodyStatement, isLink } from "../graph-row.ts";
+import { bodyStatement, isLink, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 import { putSql, valuesOf } from "./graph-merge.ts";
@@ -121,7 +121,7 @@ export class SqliteGraphTx implements GraphTx {
 
   findLink(kind: LinkKind, id: string): LinkRecord | undefined {
     const record = this.#statements.findLink.get(kind, id);
-    return record === undefined ? undefined : (JSON.parse(record) as LinkRecord);
+    return record === undefined ? undefined : readLink(record);
   }
 
   putLink(kind: LinkKind, id: string, record: LinkRecord): void {
@@ -141,7 +141,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   hallwaysOf(wing: string): LinkRecord[] {
-    return this.#statements.hallwaysOf.all(wing).map((record) => JSON.parse(record) as LinkRecord);
+    return this.#statements.hallwaysOf.all(wing).map(readLink);
   }
 
   hallwayEnds(): HallwayEnd[] {

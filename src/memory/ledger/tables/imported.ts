@@ -4,6 +4,7 @@
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { ImportedTx } from "../../port/hygiene.ts";
+import { isColumns, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { IMPORTED_BODY } from "../schema/imported-schema.ts";
 
@@ -50,7 +51,7 @@ export class SqliteImportedTx implements ImportedTx {
 
   put(id: string, body: string): void {
     this.#onChange(id);
-    this.#put.run(...partsOf(id), ...(JSON.parse(body) as unknown[]));
+    this.#put.run(...partsOf(id), ...readColumn("change.before", body, isColumns));
   }
 
   /** Pass null as `body` to remove the row. */
@@ -71,7 +72,7 @@ export class SqliteImportedTx implements ImportedTx {
    */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {
-      const value: unknown = JSON.parse(row.result);
+      const value = readAnyColumn("imported_journal.result", row.result);
       if (row.fingerprint === "") return { value };
       const { drawer_id: drawer, entry_id: id = drawer } = isRecord(value) ? value : {};
       if (row.fingerprint === fingerprint && typeof id === "string" && isHere(id)) return { value };

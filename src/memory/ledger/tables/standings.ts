@@ -1,8 +1,9 @@
 /** Implements StandingTx over SQLite: what came of drawers, inside one write. Lives on the writer thread. */
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/standing-schema.ts";
-import { SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
+import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
 /** Single outcomes of a drawer: each before-image of its standing holds all of them. */
 const SCORED_KEPT = 50;
@@ -92,7 +93,7 @@ export class SqliteStandingTx implements StandingTx {
   /** Restores the row from its before-image `body`; null removes the row. */
   restore(id: string, body: string | null): void {
     if (body === null) return this.remove(id);
-    const [score, uses, successes, lastUsedMs, past, scored = []] = JSON.parse(body) as Body;
+    const [score, uses, successes, lastUsedMs, past, scored = []] = readColumn("change.before", body, isBody);
     this.put(id, { score, uses, successes, lastUsedMs, past });
     this.#forgetAll.run(id);
     for (const [atMs, outcome, source, weight, conversation, exchange, asked] of scored) {
@@ -107,4 +108,11 @@ export class SqliteStandingTx implements StandingTx {
     const { atMs, outcome } = told;
     this.#ask.run({ id, atMs, outcome, ...question, concepts: JSON.stringify(question.concepts) });
   }
+}
+
+function isBody(value: unknown): value is Body {
+  if (!Array.isArray(value)) return false;
+  const [score, uses, successes, lastUsedMs, past, scored = []] = value as unknown[];
+  const areNumbers = isNumbers([score, uses, successes, lastUsedMs ?? 0]);
+  return areNumbers && isPast(past) && Array.isArray(scored) && scored.every(Array.isArray);
 }

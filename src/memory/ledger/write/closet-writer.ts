@@ -5,9 +5,10 @@
 import { faultPoint } from "../../../base/fault.ts";
 import type { NewVector } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
+import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { CLOSETS } from "../outbox-kinds.ts";
-import { isSameRow, place } from "../record.ts";
+import { isMetadata, isSameRow, place } from "../record.ts";
 import { OutboxList } from "./outbox-list.ts";
 
 type Known = { text: string; metadata: string; has: number };
@@ -77,7 +78,8 @@ export class ClosetWriter {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
     if (known !== undefined) {
-      const isSame = isSameRow({ text: known.text, metadata: JSON.parse(known.metadata) as never }, { text, metadata });
+      const ours = { text: known.text, metadata: readColumn("closet.metadata", known.metadata, isMetadata) };
+      const isSame = isSameRow(ours, { text, metadata });
       if (known.has === 0 || isSame) return false;
     }
     const { wing, room, sourceFile } = place(metadata);
