@@ -76,7 +76,7 @@ export function fileOfEntry(id: string): string {
   return file;
 }
 
-function isEntry(value: unknown): value is CarriedEntry {
+export function isEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;
   if (!CARRIED_GRAPHS.some((file) => file === at[0]) || typeof json !== "string") return false;

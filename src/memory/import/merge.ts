@@ -5,6 +5,7 @@
  */
 import { cut } from "../../base/cut.ts";
 import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
@@ -18,6 +19,7 @@ import {
   type MergeReport,
 } from "../../protocol/import.ts";
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
+import { isEntry } from "../../learning/carried-graph.ts";
 import { sha256Hex } from "../text/text.ts";
 import { mergeDrawers } from "./drawers.ts";
 import { mergeStandings } from "./outcomes.ts";
@@ -124,7 +126,8 @@ function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]
   const { tx, report } = merging;
   for (const { id, body } of items) {
     const ours = tx.carried.find(id);
-    if (ours === undefined) merging.add(1, () => tx.carried.put(id, body));
+    if (!isEntry({ at: parseJson(id), value: body })) merging.refuse(id, "it is of another version of palace-devbox");
+    else if (ours === undefined) merging.add(1, () => tx.carried.put(id, body));
     else if (ours === body) report.here += 1;
     else report.kept.push(id);
   }

@@ -181,3 +181,23 @@ test("a ledger of version 13 gets the table, and earlier writes can still be und
   expect(held()).toEqual(["b"]);
   expect(write("memory.undo", { agent: "ada", sinceMs, untilMs: clock })).toMatchObject({ removed: 1, refused: 0 });
 });
+
+test.each([
+  ["a value that is not JSON", JSON.stringify([KNOWLEDGE, "s", "a"]), "nope"],
+  ["a name that is not JSON", "nope", "1"],
+  ["a name that is no list of texts", JSON.stringify([KNOWLEDGE, 1]), "1"],
+  ["an unknown file", JSON.stringify(["other.json", "s", "a"]), "1"],
+])("an entry of another memory with %s is refused, and the others come", (_what, id, body) => {
+  const items = [
+    { id, body },
+    { id: JSON.stringify([KNOWLEDGE, "s", "b"]), body: "2" },
+  ];
+  const report = write(
+    "memory.import",
+    {},
+    { agent: "palace import x", findings: { from: "x", kind: "carried", items } },
+  );
+  expect(report).toMatchObject({ added: 1, refused: [{ id }] });
+  expect(held()).toEqual(["b"]);
+  expect(forget({ match: "some words" })).toMatchObject({ carried: 0 });
+});
