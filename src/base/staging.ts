@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { parseAs } from "./parse-json.ts";
 
 export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
@@ -102,7 +103,7 @@ function rootIn(file: string): string | undefined {
     fd = openSync(file, "r");
     const head = Buffer.alloc(HEAD_SIZE_BYTES);
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
-    return found === undefined ? undefined : (JSON.parse(found) as string);
+    return parseAs(found ?? "", isText);
   } catch {
     // Unreadable: its documents are shown under their staged names.
     return undefined;
@@ -117,4 +118,8 @@ function list(folder: string): string[] {
   } catch {
     return [];
   }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }

@@ -3,8 +3,9 @@
  * it, that the broker was stopped by hand, that one is being started, why the last start failed. Client and broker both
  * read and write them.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readRecord } from "./parse-json.ts";
 import { isErrorCode, PalaceError } from "./errors.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
 import { keepFolder } from "./folders.ts";
@@ -37,14 +38,6 @@ export function unwritable(folder: string, cause: unknown): PalaceError {
 /** True for the error of a disk, or of a user's share of it, that has no space left. */
 export function isDiskFull(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException | null)?.code ?? "");
-}
-
-function read(paths: MarkPaths, name: MarkName): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(mark(paths, name), "utf8")) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
 }
 
 // --- the sticky stop ---
@@ -104,7 +97,7 @@ export function clearFailed(paths: MarkPaths): void {
 }
 
 export function readFailed(paths: MarkPaths): PalaceError | undefined {
-  const { code, message, hint } = read(paths, "failed");
+  const { code, message, hint } = readRecord(mark(paths, "failed"));
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
@@ -136,7 +129,7 @@ export function rememberEngine(paths: MarkPaths, text: string | undefined): void
 
 /** The last broker's `MEMPALACE_ENGINE`, unless that was the default. */
 export function recallEngine(paths: MarkPaths): string | undefined {
-  const { engine } = read(paths, "engine");
+  const { engine } = readRecord(mark(paths, "engine"));
   return typeof engine === "string" ? engine : undefined;
 }
 
@@ -147,14 +140,16 @@ export const RESTORE_MARKER = "restore.json";
 
 /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function rememberLedger(paths: MarkPaths): void {
-  if (read(paths, "known")["ledgerFile"] !== paths.ledgerFile) put(paths, "known", { ledgerFile: paths.ledgerFile });
+  if (readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
+    put(paths, "known", { ledgerFile: paths.ledgerFile });
 }
 
 /** The error for a palace that existed and is gone: it is never started again without the user's consent. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
   // Between two moves of a restore there is none: who has the lock next finishes it.
   if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
-  if (existsSync(paths.ledgerFile) || read(paths, "known")["ledgerFile"] !== paths.ledgerFile) return undefined;
+  if (existsSync(paths.ledgerFile) || readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
+    return undefined;
   return goneError(paths.ledgerFile);
 }
 

@@ -1,6 +1,7 @@
 /** The product's version, read once from the package's own manifest, wherever it is installed. */
 import { readFileSync } from "node:fs";
+import { parseRecord } from "./parse-json.ts";
 
-export const VERSION: string = (
-  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
-).version;
+const { version } = parseRecord(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+
+export const VERSION = String(version);

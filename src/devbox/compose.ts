@@ -6,6 +6,8 @@ import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
+import { isRecord } from "../base/is-record.ts";
+import { parseAs } from "../base/parse-json.ts";
 import type { Env } from "../config/env.ts";
 import { PalaceError } from "../base/errors.ts";
 
@@ -79,15 +81,27 @@ function readDotEnv(root: string): NodeJS.Dict<string> {
   }
 }
 
+type Settings = {
+  name: string;
+  services: Record<string, { image?: string; volumes?: { target: string; source: string }[] }>;
+  volumes: Record<string, { name: string }>;
+  secrets?: Record<string, { file?: string }>;
+};
+
+function isSettings(value: unknown): value is Settings {
+  return isRecord(value) && typeof value["name"] === "string" && [value["services"], value["volumes"]].every(isRecord);
+}
+
 /** Errors: CONFIG_USAGE without compose, CONFIG_BAD_VALUE for settings that compose refuses. */
 export async function readStack({ root, env }: Place): Promise<Stack> {
   const text = await output({ root, env }, "config", "--format", "json");
-  const said = JSON.parse(text) as {
-    name: string;
-    services: Record<string, { image?: string; volumes?: { target: string; source: string }[] }>;
-    volumes: Record<string, { name: string }>;
-    secrets?: Record<string, { file?: string }>;
-  };
+  const said = parseAs(text, isSettings);
+  if (said === undefined)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "docker compose config gave no settings",
+      "install docker compose, 2.24 or newer",
+    );
   const volume = (name: string): string => said.volumes[name]?.name ?? `${said.name}_${name}`;
   const image = (service: Service): string => said.services[service]?.image ?? `${said.name}-${service}`;
   const workspace = said.services["devbox"]?.volumes?.find(({ target }) => target === "/workspace")?.source ?? "";

@@ -2,6 +2,9 @@
  * Counts of a memory, read from its ledger by a program within an image of the stack, read-only: with a broker or
  * without, of an older version or a newer one. The program only asks for what every version's ledger has.
  */
+import { isRecord } from "../base/is-record.ts";
+import { parseAs } from "../base/parse-json.ts";
+import { unread } from "./home-tree.ts";
 
 export type Counts = Readonly<{
   /** Version of the ledger's tables. */
@@ -22,7 +25,14 @@ export function countCommand(upTo: number): string[] {
 }
 
 export function parseCounts(text: string): Counts {
-  return JSON.parse(text) as Counts;
+  return parseAs(text, isCounts) ?? unread("memory");
+}
+
+function isCounts(value: unknown): value is Counts {
+  if (!isRecord(value)) return false;
+  const { schema, seq, drawers, facts, diary, mark, digest } = value;
+  const areNumbers = [schema, seq, drawers, facts, diary].every(Number.isFinite);
+  return areNumbers && [mark, digest].every((text) => typeof text === "string");
 }
 
 /**

@@ -2,6 +2,9 @@
  * Lists every file of the devbox's home with the hash of its bytes, and compares two such lists. Caches, logs and the
  * files that each start writes again from the image may differ (docs/how-to/devbox.md names them).
  */
+import { isRecord } from "../base/is-record.ts";
+import { parseAs } from "../base/parse-json.ts";
+import { PalaceError } from "../base/errors.ts";
 
 /**
  * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's goal. `ours`: files that `palace
@@ -19,7 +22,16 @@ export function treeCommand(): string[] {
 }
 
 export function parseTree(text: string): HomeTree {
-  return JSON.parse(text) as HomeTree;
+  return parseAs(text, isTree) ?? unread("home");
+}
+
+function isTree(value: unknown): value is HomeTree {
+  return isRecord(value) && isRecord(value["entries"]) && Array.isArray(value["ours"]);
+}
+
+/** The error for a container that ended well and gave something else than its program writes. */
+export function unread(what: "home" | "memory"): never {
+  throw new PalaceError("STORE_UNAVAILABLE", `the container that looked at the ${what} gave no result`, "repeat it");
 }
 
 /** Lists the paths that are gone or changed, in the tree's order. Paths that were added since do not count. */

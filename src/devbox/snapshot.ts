@@ -19,6 +19,8 @@ import { join } from "node:path";
 import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
+import { isRecord } from "../base/is-record.ts";
+import { readRecord } from "../base/parse-json.ts";
 import { makeDraft, removeDrafts } from "../memory/backup/draft.ts";
 import { unpackVerified } from "../memory/backup/verify.ts";
 import { PalaceError } from "../base/errors.ts";
@@ -190,9 +192,11 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
 /** Errors: STORE_CORRUPT. */
 async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
-  const snapshot = JSON.parse(readFileSync(join(folder, "snapshot.json"), "utf8")) as Snapshot;
-  if ((await sumOf(file)) !== snapshot[name].sha256)
-    throw copyFailed(file, "its bytes are not those that were written");
+  const list = join(folder, "snapshot.json");
+  const written = readRecord(list)[name];
+  if (!isRecord(written) || typeof written["sha256"] !== "string")
+    throw copyFailed(list, "it does not list the copies");
+  if ((await sumOf(file)) !== written["sha256"]) throw copyFailed(file, "its bytes are not those that were written");
 }
 
 async function fromFile(

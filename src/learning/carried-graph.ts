@@ -65,15 +65,20 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
     const now = renamed(id);
     // Both names may be taken by entries: keep the old name then, so that neither entry is lost.
     const isTaken = now !== id && reader.isCarried(now);
-    return { at: JSON.parse(isTaken ? id : now) as string[], value: renamed(value) };
+    return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });
   return { entries, next: rows.at(-1)?.id ?? null };
 }
 
 /** Returns the file that the entry with this id belongs to. */
 export function fileOfEntry(id: string): string {
-  const [file = ""] = JSON.parse(id) as string[];
-  return file;
+  return placeOf(id)[0] ?? "";
+}
+
+/** Reads an entry's file, section and name from its id. */
+function placeOf(id: string): string[] {
+  const at = parseJson(id);
+  return Array.isArray(at) ? at.map(String) : [id];
 }
 
 export function isEntry(value: unknown): value is CarriedEntry {

@@ -4,6 +4,9 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "../base/is-record.ts";
+import { parseAs, readRecord } from "../base/parse-json.ts";
+import { PalaceError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
@@ -14,20 +17,24 @@ export function createSettingsStore(home: string) {
   const checkpointFile = join(home, "hook_state", "last_checkpoint");
 
   const hooks = (): Hooks => {
-    const settings = readObject(readObject(configFile)["hooks"]);
+    const settings = hooksIn(readRecord(configFile));
     return { silent_save: settings["silent_save"] !== false, desktop_toast: settings["desktop_toast"] === true };
   };
   return {
     hooks,
-    /** Errors: SyntaxError for an invalid config.json, which is not changed. */
+    /** Errors: CONFIG_BAD_VALUE for an invalid config.json, which is not changed. */
     setHooks(change: Partial<Hooks>): void {
-      const config = existsSync(configFile)
-        ? (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, unknown>)
-        : {};
+      const config = existsSync(configFile) ? parseAs(readFileSync(configFile, "utf8"), isRecord) : {};
+      if (config === undefined)
+        throw new PalaceError(
+          "CONFIG_BAD_VALUE",
+          `${configFile} is not a JSON object; it was left as it is`,
+          "fix it or move it away, then repeat the call",
+        );
       mkdirSync(home, { recursive: true, mode: 0o700 });
       writeFileAtomic(
         configFile,
-        `${JSON.stringify({ ...config, hooks: { ...readObject(config["hooks"]), ...change } }, null, 2)}\n`,
+        `${JSON.stringify({ ...config, hooks: { ...hooksIn(config), ...change } }, null, 2)}\n`,
       );
     },
     takeCheckpoint():
@@ -41,25 +48,14 @@ export function createSettingsStore(home: string) {
         return { found: (error as NodeJS.ErrnoException).code === "ENOENT" ? false : "unreadable" };
       }
       rmSync(checkpointFile, { force: true });
-      try {
-        const { msgs, ts } = JSON.parse(text) as { msgs?: unknown; ts?: unknown };
-        return { found: true, messages: Number(msgs ?? 0), timestamp: typeof ts === "string" ? ts : null };
-      } catch {
-        return { found: "unreadable" };
-      }
+      const checkpoint = parseAs(text, isRecord);
+      if (checkpoint === undefined) return { found: "unreadable" };
+      const { msgs, ts } = checkpoint;
+      return { found: true, messages: Number(msgs ?? 0), timestamp: typeof ts === "string" ? ts : null };
     },
   };
 }
 
-/** Returns the object in a file, or the value itself if it is an object; anything else is empty. */
-function readObject(source: unknown): Record<string, unknown> {
-  let value = source;
-  if (typeof source === "string") {
-    try {
-      value = JSON.parse(readFileSync(source, "utf8"));
-    } catch {
-      return {};
-    }
-  }
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+function hooksIn({ hooks }: Record<string, unknown>): Record<string, unknown> {
+  return isRecord(hooks) ? hooks : {};
 }

@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import { harnessEnv, type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../base/within.ts";
@@ -84,8 +85,8 @@ export async function askTurn(hook: Hook, session: Session, prompt: string, lost
     prompt,
     cwd: hook.cwd ?? process.cwd(),
   });
-  const { scoring = "", context = "" } = text === "" ? {} : (JSON.parse(text) as Partial<Beside>);
-  return { scoring, context };
+  const { scoring = "", context = "" } = parseRecord(text);
+  return { scoring: String(scoring), context: String(context) };
 }
 
 async function ask(hook: Hook, what: string, args: string[], maxMs: number, input?: object): Promise<string> {

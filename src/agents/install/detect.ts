@@ -2,8 +2,9 @@
  * Detects the agents on this machine, by their program on the PATH or by their folder. Starts no process. Imported by
  * install.ts.
  */
-import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
 import type { AgentName } from "./agent-files.ts";
 
@@ -45,10 +46,7 @@ function versionOf(program: string): string | undefined {
   let folder = dirname(file);
   for (let depth = 0; depth < PACKAGE_DEPTH; depth += 1, folder = dirname(folder))
     try {
-      const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
-        string,
-        unknown
-      >;
+      const { name, version } = readRecord(join(folder, "package.json"));
       if (typeof name === "string" && PACKAGES.test(name) && typeof version === "string") return version;
     } catch {
       // This folder has no package.json.

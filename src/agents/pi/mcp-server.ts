@@ -6,6 +6,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isRecord } from "../../base/is-record.ts";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 
@@ -21,7 +23,6 @@ export type McpServerOptions = {
   log: (line: string) => void;
 };
 
-type Answer = { id?: number; result?: unknown; error?: { message?: string } };
 type Waiting = { resolve: (result: unknown) => void; reject: (error: Error) => void };
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 type Running = { child: Child; generation: number; waiting: Map<number, Waiting> };
@@ -169,15 +170,10 @@ export class McpServer {
 }
 
 function settle(waiting: ReadonlyMap<number, Waiting>, line: string): void {
-  let answer: Answer;
-  try {
-    answer = JSON.parse(line) as Answer;
-  } catch {
-    return;
-  }
-  const asked = answer.id === undefined ? undefined : waiting.get(answer.id);
-  if (answer.error === undefined) asked?.resolve(answer.result);
-  else asked?.reject(new Error(answer.error.message ?? "the memory server refused"));
+  const { id, result, error } = parseRecord(line);
+  const asked = waiting.get(Number(id));
+  if (error === undefined) asked?.resolve(result);
+  else asked?.reject(new Error(String((isRecord(error) && error["message"]) || "the memory server refused")));
 }
 
 function send(child: Child, message: object): void {

@@ -9,13 +9,13 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -118,12 +118,8 @@ function writeOwner(fd: number, owner: { pid: number; home: string }): void {
 
 /** The last owner of the lock; undefined in the moment before it is written. */
 function readOwner(file: string): { pid: number; home: string } | undefined {
-  try {
-    const { pid, home } = JSON.parse(readFileSync(file, "utf8")) as { pid?: unknown; home?: unknown };
-    return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { pid, home } = readRecord(file);
+  return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;
 }
 
 /**

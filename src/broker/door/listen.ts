@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { PalaceError } from "../../base/errors.ts";
 
@@ -97,12 +98,8 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
  * that asked for the door. Undefined where there was none, or its file is invalid.
  */
 export function recallAddress(file: string): TcpAddress | undefined {
-  try {
-    const { host, port } = JSON.parse(readFileSync(file, "utf8")) as Partial<TcpAddress>;
-    return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { host, port } = readRecord(file);
+  return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
 }
 
 /** Undefined deletes the record. */

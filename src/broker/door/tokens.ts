@@ -5,6 +5,7 @@
  */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { parseRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder } from "../../base/folders.ts";
 import { tryFlock } from "../../base/libc.ts";
@@ -37,12 +38,8 @@ export function readTokens(file: string): TokenRecord[] {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw new PalaceError("STORE_UNAVAILABLE", `${file} cannot be read`, `chmod 600 ${file}`, { cause: error });
   }
-  try {
-    const { schema, tokens } = JSON.parse(text) as TokenFile;
-    if (schema === 1 && Array.isArray(tokens) && tokens.every(isRecord)) return tokens;
-  } catch {
-    // Falls through to the error below.
-  }
+  const { schema, tokens } = parseRecord(text);
+  if (schema === 1 && Array.isArray(tokens) && tokens.every(isRecord)) return tokens;
   throw new PalaceError("STORE_CORRUPT", `${file} is no token file`, `move it away and add the tokens again`);
 }
 

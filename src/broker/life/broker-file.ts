@@ -2,7 +2,8 @@
  * broker.json tells where this broker is. It is a hint that proves nothing; only a handshake does, and none outlives the
  * machine's start. Written by lifecycle.ts.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { overwriteFile, replaceFile } from "../../base/atomic-file.ts";
 import { bootId } from "../../base/boot.ts";
@@ -41,8 +42,7 @@ export function publish(
 /** Removes only this broker's file: a broker that started since may have written its own. */
 export function unpublish({ paths }: Config, instanceId: string): void {
   try {
-    const file = JSON.parse(readFileSync(paths.brokerFile, "utf8")) as BrokerFile;
-    if (file.instanceId === instanceId) rmSync(paths.brokerFile, { force: true });
+    if (readRecord(paths.brokerFile)["instanceId"] === instanceId) rmSync(paths.brokerFile, { force: true });
   } catch {
     // The file is gone already, perhaps with its folder.
   }

@@ -2,6 +2,8 @@
  * The answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures beside them. Pure.
  * Used by jobs.ts.
  */
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";
 
@@ -95,9 +97,5 @@ function clipped(output: string): Record<string, unknown> {
 }
 
 function parse(stdout: string): Document | undefined {
-  try {
-    return JSON.parse(stdout) as Document;
-  } catch {
-    return undefined;
-  }
+  return parseAs(stdout, isRecord);
 }

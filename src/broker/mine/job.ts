@@ -5,6 +5,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 
 /** The command that starts a miner, before its arguments, and its environment. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
@@ -100,14 +102,15 @@ export class Job {
 
   #take(line: string): boolean {
     if (!line.startsWith('{"done":')) return false;
-    try {
-      const step = JSON.parse(line) as Step;
-      this.steps.push(step);
-      if (this.steps.length > STEPS_KEPT) this.steps.shift();
-      this.onStep?.(step);
-      return true;
-    } catch {
-      return false;
-    }
+    const step = parseAs(line, isStep);
+    if (step === undefined) return false;
+    this.steps.push(step);
+    if (this.steps.length > STEPS_KEPT) this.steps.shift();
+    this.onStep?.(step);
+    return true;
   }
+}
+
+function isStep(value: unknown): value is Step {
+  return isRecord(value) && Number.isFinite(value["total"]) && typeof value["name"] === "string";
 }

@@ -8,10 +8,11 @@ import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isRecord } from "../../base/is-record.ts";
 import { decrypted } from "../../memory/backup/secret.ts";
 import { STDIN } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { parseJson, parseAs } from "../../base/parse-json.ts";
 import { isErrorCode, PalaceError } from "../../base/errors.ts";
 import { withInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled } from "../report/job.ts";
@@ -90,7 +91,7 @@ async function withoutInterrupt<T>(work: () => Promise<T>): Promise<T> {
 /** Returns the verb's JSON document; undefined when the user cancelled it. */
 async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Output): Promise<unknown> {
   const inspected = await askDocker(box, ["inspect", "--format", "{{json .}}", box.container]);
-  const { Image, Config } = JSON.parse(inspected) as Inspected;
+  const { Image, Config } = parseAs(inspected, isInspected) ?? unread(box);
   const named = Config.Env.filter((one) => HANDED_ON.test(one)).map(
     (one) => one.split(/=(.*)/s, 2) as [string, string],
   );
@@ -175,4 +176,15 @@ function asError(answer: unknown, said: string): PalaceError {
     `the restore did not run in a container: ${said}`,
     "palace devbox recreate",
   );
+}
+
+function isInspected(value: unknown): value is Inspected {
+  if (!isRecord(value) || typeof value["Image"] !== "string" || !isRecord(value["Config"])) return false;
+  const { User, Env } = value["Config"];
+  return typeof User === "string" && Array.isArray(Env) && Env.every((one) => typeof one === "string");
+}
+
+function unread({ container }: BrokerBox): never {
+  const message = `docker inspect did not describe the container ${container}; nothing was changed`;
+  throw new PalaceError("STORE_UNAVAILABLE", message, "look at: docker inspect " + container);
 }

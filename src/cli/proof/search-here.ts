@@ -1,6 +1,7 @@
 /** Says how search works on a palace: by words only, or by meaning too. Imported by `up`, here and in scripts/. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { printable } from "../terminal/output.ts";
@@ -20,7 +21,7 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
     const { stdout } = await promisify(execFile)(program, args, {
       ...{ env, timeout: ANSWER_MAX_MS, maxBuffer: STATUS_SIZE_MAX_BYTES },
     });
-    const { search, engine } = JSON.parse(stdout) as Partial<StatusReport>;
+    const { search, engine } = parseRecord(stdout) as Partial<StatusReport>;
     if (search === undefined || engine?.kind === "command") return undefined;
     return { modelState: search.modelState, modelDetail: search.modelDetail };
   } catch {

@@ -4,6 +4,8 @@
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs, parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 
@@ -57,7 +59,11 @@ function toolResult(tool: string, result: unknown): ToolResult {
   const { content, isError } = result as { content?: { text?: string }[]; isError?: boolean };
   const text = content?.[0]?.text ?? "{}";
   if (isError === true) throw failure(`${tool}: ${text}`);
-  return JSON.parse(text) as ToolResult;
+  return parseAs(text, isRecord) ?? fail(`${tool} answered something else than a JSON object`);
+}
+
+function fail(message: string): never {
+  throw failure(message);
 }
 
 function failure(message: string, hint = "run `palace doctor`"): PalaceError {
@@ -126,7 +132,8 @@ class Wire {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      const answer = JSON.parse(line) as Answer;
+      // A program may print other lines.
+      const answer = parseRecord(line) as Answer;
       const waiting = answer.id === undefined ? undefined : this.#waiting.get(answer.id);
       if (answer.id === undefined || waiting === undefined) continue;
       this.#waiting.delete(answer.id);

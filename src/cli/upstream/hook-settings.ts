@@ -1,20 +1,14 @@
 /** Reads whether hooks save automatically: `hooks` of upstream's config.json, which the environment overrides. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "../../base/is-record.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 
 /** Reads `silent_save` and `auto_save` of upstream's config.json; an invalid setting counts as not set. */
 export function hookSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave: boolean } {
-  let settings: { auto_save?: unknown; silent_save?: unknown } = {};
-  try {
-    const config = JSON.parse(readFileSync(join(paths.settingsDir, "config.json"), "utf8")) as {
-      hooks?: typeof settings;
-    };
-    settings = config.hooks ?? {};
-  } catch {
-    // The file is missing or no JSON.
-  }
-  return { autoSave: hooks.autoSave && settings.auto_save !== false, silentSave: settings.silent_save !== false };
+  const { hooks: there } = readRecord(join(paths.settingsDir, "config.json"));
+  const settings = isRecord(there) ? there : {};
+  return { autoSave: hooks.autoSave && settings["auto_save"] !== false, silentSave: settings["silent_save"] !== false };
 }
 
 export function savesByItself(config: Config): boolean {

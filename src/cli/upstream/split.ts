@@ -8,6 +8,8 @@ import {
   type Transcript,
 } from "../../feeders/convo-miner/split-files.ts";
 import type { KnownPeople } from "../../feeders/convo-miner/split.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
@@ -91,14 +93,11 @@ function readPeople(file: string): KnownPeople {
   const texts = (value: unknown): string[] =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
   try {
-    const known = JSON.parse(readFileSync(file, "utf8")) as
-      | { names?: unknown; username_map?: unknown }
-      | unknown[]
-      | null;
-    if (known === null || Array.isArray(known)) return { names: texts(known), usernames: {} };
-    const map = typeof known.username_map === "object" && known.username_map !== null ? known.username_map : {};
+    const known = parseJson(readFileSync(file, "utf8"));
+    if (!isRecord(known)) return { names: texts(known), usernames: {} };
+    const map = isRecord(known["username_map"]) ? known["username_map"] : {};
     const usernames = Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-    return { names: texts(known.names), usernames: Object.fromEntries(usernames) };
+    return { names: texts(known["names"]), usernames: Object.fromEntries(usernames) };
   } catch {
     return { names: [], usernames: {} };
   }

@@ -9,6 +9,8 @@ import { setPriority } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import { connectClient, type Client } from "../../wire/client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
@@ -285,7 +287,8 @@ function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Pro
 async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
   const { judge: settings } = readHarness(scene.config.settings.env);
   if (settings === undefined || session === "") return "";
-  const owed = JSON.parse(await readJsonObject(process.stdin)) as OwedScore;
+  const owed = parseAs(await readJsonObject(process.stdin), isOwed);
+  if (owed === undefined) return "";
   const judgment = await askJudge(settings, owed);
   const turn = { conversation: session, cwd: "" };
   const judged = await withClient(scene, (client) => keepJudgment(client, turn, owed, judgment));
@@ -392,4 +395,8 @@ async function keepDiary({ config, agent, log }: Scene, session: string): Promis
   } catch (error) {
     log(`opencode ${session}: no entry in the diary of ${agent}, the next time there will be: ${String(error)}`);
   }
+}
+
+function isOwed(value: unknown): value is OwedScore {
+  return isRecord(value) && typeof value["reply"] === "string" && Array.isArray(value["memories"]);
 }

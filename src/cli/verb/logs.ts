@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
@@ -92,13 +93,7 @@ function printLine(line: string, out: Output): void {
 
 /** Formats as `2026-11-02 10:00:00.123 INFO broker-ready peers=2`; a line that is not ours is shown as it is. */
 export function formatLine(line: string): string {
-  let entry: Record<string, unknown>;
-  try {
-    entry = JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return printable(line);
-  }
-  const { atMs, level, event, ...fields } = entry;
+  const { atMs, level, event, ...fields } = parseRecord(line);
   if (typeof atMs !== "number" || !Number.isFinite(atMs)) return printable(line);
   const time = new Date(atMs).toISOString().replace("T", " ").replace("Z", "");
   const rest = Object.entries(fields).map(

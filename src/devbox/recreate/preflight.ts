@@ -1,5 +1,7 @@
 /** Reports, before anything is changed, what a recreate would take with it or not get through. */
 import { mkdirSync, statfsSync } from "node:fs";
+import { isRecord } from "../../base/is-record.ts";
+import { parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside } from "../one-off.ts";
@@ -101,11 +103,11 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   const broker = boxes.find(({ service }) => service === "broker");
   if (broker === undefined) return [];
   const said = await askInside(engine, broker.id, ["palace", "jobs", "--json"]).catch(() => "{}");
-  const { jobs = [] } = JSON.parse(said) as { jobs?: { id?: string; kind?: string; state?: string }[] };
-  const running = jobs.filter(({ state }) => state === "running");
-  return running.map(({ kind = "job", id = "" }) => ({
-    what: `the broker is at a ${kind} (${id})`,
-    hint: `wait for it: palace devbox shell -- palace jobs; or take it back: palace devbox shell -- palace jobs cancel ${id}`,
+  const { jobs } = parseRecord(said);
+  const running = (Array.isArray(jobs) ? jobs : []).filter((job) => isRecord(job) && job["state"] === "running");
+  return running.map(({ kind = "job", id = "" }: Record<string, unknown>) => ({
+    what: `the broker is at a ${String(kind)} (${String(id)})`,
+    hint: `wait for it: palace devbox shell -- palace jobs; or take it back: palace devbox shell -- palace jobs cancel ${String(id)}`,
   }));
 }
 

@@ -15,6 +15,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { isRecord } from "../../base/is-record.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
 import { type NotedSource, readJson, readNotes } from "../notes.ts";
@@ -183,12 +185,17 @@ export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   return found.sort((a, b) => b.root.length - a.root.length);
 }
 
+function isManifest(value: unknown): value is Manifest {
+  return isRecord(value) && value["schema"] === 1 && isRecord(value["files"]);
+}
+
 function ownerFile(notes: string): string {
   return join(notes, OWNER_FILE);
 }
 
 function readOwner(notes: string): string | undefined {
-  return readJson<{ root: string }>(ownerFile(notes))?.root;
+  const { root } = readRecord(ownerFile(notes));
+  return typeof root === "string" ? root : undefined;
 }
 
 /** True when the owner's folder had the same name elsewhere and is gone: the project was moved, and is not a second one. */

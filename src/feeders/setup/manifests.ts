@@ -1,5 +1,6 @@
 /** Reads a project's own name from its build manifest. Used by repositories.ts. Source: palace.md 5.8. */
 import { basename, dirname, join } from "node:path";
+import { parseRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { readStart } from "./walk.ts";
 
@@ -42,12 +43,8 @@ export function projectName(path: string): string | undefined {
 }
 
 function fromPackageJson(path: string): string | undefined {
-  try {
-    const { name } = JSON.parse(readStart(path, CHARS_MAX) ?? "") as { name?: unknown };
-    return typeof name === "string" ? name : undefined;
-  } catch {
-    return undefined;
-  }
+  const { name } = parseRecord(readStart(path, CHARS_MAX) ?? "");
+  return typeof name === "string" ? name : undefined;
 }
 
 /** Reads `name` of one table, as every tool writes it: on a line of its own. */

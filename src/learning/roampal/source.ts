@@ -4,11 +4,12 @@
  * outcome import`, before any broker.
  * Source: outcome-memory.md 2.1, 4.2.
  */
-import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { readRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_GRAPHS, type CarriedMemory } from "../../protocol/outcome.ts";
 import {
@@ -204,7 +205,7 @@ function readGhosts(dir: string): Set<string> {
   const file = join(dir, GHOSTS_FILE);
   try {
     if (!statSync(file).isFile()) return new Set();
-    const { ghost_ids: ids } = JSON.parse(readFileSync(file, "utf8")) as { ghost_ids?: unknown };
+    const { ghost_ids: ids } = readRecord(file);
     return new Set(Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : []);
   } catch {
     return new Set();

@@ -3,8 +3,9 @@
  * that still hold a drawer and the schedule knows its own; and the schedule's state, for `doctor`. It is a hint: a file may
  * have been removed since. Written by the broker.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { scheduledNames } from "./name.ts";
@@ -34,13 +35,13 @@ const NAME = "backups.json";
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
-  try {
-    const value = JSON.parse(readFileSync(join(home, NAME), "utf8")) as unknown;
-    if (isRecord(value) && Array.isArray(value["backups"])) return value as BackupList;
-  } catch {
-    // The list is missing or invalid: the next backup begins a new one.
-  }
-  return { backups: [], schedule: null };
+  const list = readRecord(join(home, NAME));
+  // The list is missing or invalid: the next backup begins a new one.
+  return isList(list) ? list : { backups: [], schedule: null };
+}
+
+function isList(value: Record<string, unknown>): value is BackupList {
+  return Array.isArray(value["backups"]) && value["backups"].every(isRecord);
 }
 
 export function noteBackup(home: string, made: ListedBackup): void {

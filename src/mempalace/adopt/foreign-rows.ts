@@ -3,8 +3,9 @@
  * that others have deleted there. Reads only, page by page, and keeps no list of its own: adopted rows are known the
  * next time. Runs on a thread (read-thread.ts).
  */
+import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
-import { isSameRow } from "../../memory/ledger/record.ts";
+import { isSameRow, isMetadata } from "../../memory/ledger/record.ts";
 import { adoptedKey, isAsAdopted } from "../../memory/ledger/tables/adopted-digests.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { ForeignRow } from "../../memory/port/public-palace.ts";
@@ -201,7 +202,8 @@ export class ForeignRows {
     const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
     return new Map(
       found.map(({ id, text, metadata, embedded, listed, mark }) => {
-        const content = { text, metadata: JSON.parse(metadata) as Metadata };
+        const column = this.#kind === "drawers" ? "drawer.metadata" : "closet.metadata";
+        const content = { text, metadata: readColumn(column, metadata, isMetadata) };
         const adopted = isAsAdopted(content, mark);
         const unmarked = this.#kind === "drawers" && embedded === 0 && listed === 0 && !adopted;
         return [id, { ...content, settled: embedded === 1 && listed === 0, adopted, unmarked }];

@@ -5,6 +5,8 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";
@@ -73,10 +75,9 @@ function namesMiniLm(palaceDir: string, collection: string): boolean {
 
 function embedderFile(palaceDir: string, collection: string): string | undefined {
   try {
-    const file = JSON.parse(readFileSync(join(palaceDir, "mempalace_embedder.json"), "utf8")) as {
-      [collection: string]: { model_name?: unknown } | undefined;
-    };
-    return String(file[collection]?.model_name);
+    const file = parseAs(readFileSync(join(palaceDir, "mempalace_embedder.json"), "utf8"), isRecord);
+    const entry = file?.[collection];
+    return file === undefined ? undefined : String(isRecord(entry) ? entry["model_name"] : undefined);
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
+import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
 import type { DatabaseKind, FileRow, Finding, ListedRow, RowName } from "../../memory/ledger/graph-row.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
@@ -251,6 +252,6 @@ function write(database: LedgerDatabase, kind: DatabaseKind, rows: readonly List
   const remove = database.prepare(`DELETE FROM ${fileTable} WHERE id = ?`);
   for (const { id, body } of rows) {
     if (body === null) remove.run(id);
-    else put.run(id, ...(JSON.parse(body) as unknown[]));
+    else put.run(id, ...readColumn("graph_outbox", body, isColumns));
   }
 }

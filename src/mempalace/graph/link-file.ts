@@ -6,7 +6,15 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { compareLinks, type FileRow, type Finding, type ListedRow, readLinks } from "../../memory/ledger/graph-row.ts";
+import { isRecord } from "../../base/is-record.ts";
+import {
+  compareLinks,
+  type FileRow,
+  type Finding,
+  type ListedRow,
+  readLinks,
+  readLink,
+} from "../../memory/ledger/graph-row.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { tryFlock } from "../../base/libc.ts";
@@ -72,9 +80,9 @@ export class LinkFile {
         const body = id === undefined ? undefined : changes.get(id);
         if (id === undefined || body === undefined) return [record];
         changes.delete(id);
-        return body === null ? [] : [JSON.parse(body) as LinkRecord];
+        return body === null ? [] : [readLink(body)];
       });
-      for (const body of changes.values()) if (body !== null) records.push(JSON.parse(body) as LinkRecord);
+      for (const body of changes.values()) if (body !== null) records.push(readLink(body));
       writeFileAtomic(this.file, formatLinks(this.kinds[0], records));
       this.#accepted = this.#seen = this.#signature();
       return true;
@@ -103,8 +111,8 @@ export class LinkFile {
     const signature = this.#signature();
     if (signature === ABSENT) return { records: [], isAbsent: true, signature };
     try {
-      const parsed = JSON.parse(readFileSync(this.file, "utf8")) as { hallways?: unknown } | unknown[] | null;
-      const records = Array.isArray(parsed) ? parsed : this.kinds[0] === "hallway" ? parsed?.hallways : undefined;
+      const parsed: unknown = JSON.parse(readFileSync(this.file, "utf8"));
+      const records = this.kinds[0] === "hallway" && isRecord(parsed) ? parsed["hallways"] : parsed;
       if (Array.isArray(records)) return { records, isAbsent: false, signature };
     } catch (cause) {
       throw this.#unreadable(cause);

@@ -2,9 +2,11 @@
  * The ledger at one moment, while others go on writing: one read transaction, so that a palace is built and verified
  * from the same state. Read page by page on a thread; the ledger's log grows while it is open.
  */
+import { readLink } from "../../memory/ledger/graph-row.ts";
+import { isMetadata } from "../../memory/ledger/record.ts";
+import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
 import { bodySql, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
-import type { Metadata } from "../../memory/port/drawer.ts";
 import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 
@@ -71,7 +73,7 @@ export class Snapshot {
         `SELECT id, ${bodySql(kind)} AS body FROM ${GRAPH_TABLES[kind].table} ORDER BY row`,
       )
       .all()
-      .map(({ id, body }) => ({ id, body: JSON.parse(body) as unknown[] }));
+      .map(({ id, body }) => ({ id, body: readColumn(kind, body, isColumns) }));
   }
 
   links(kind: LinkKind): LinkRecord[] {
@@ -79,7 +81,7 @@ export class Snapshot {
       .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
       .pluck()
       .all(kind)
-      .map((record) => JSON.parse(record) as LinkRecord);
+      .map(readLink);
   }
 
   close(): void {
@@ -94,5 +96,5 @@ export class Snapshot {
 function toRecord({ id, text, metadata, vector }: Row): PalaceRecord | undefined {
   if (vector === null) return undefined;
   const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
-  return { id, text, metadata: JSON.parse(metadata) as Metadata, vector: floats };
+  return { id, text, metadata: readColumn("drawer.metadata", metadata, isMetadata), vector: floats };
 }

@@ -3,6 +3,8 @@
  * the next look. Used by reconciler.ts.
  */
 import { statSync } from "node:fs";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
@@ -60,11 +62,12 @@ export type Seen = {
 };
 
 export function parseSeen(text: string | undefined): Seen | undefined {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Seen);
-  } catch {
-    return undefined;
-  }
+  return parseAs(text ?? "", isSeen);
+}
+
+/** The shutdown marker takes itself out and leaves the rest, which may be nothing. */
+function isSeen(value: unknown): value is Seen {
+  return isRecord(value);
 }
 
 export function pauseAfter(tookMs: number): number {

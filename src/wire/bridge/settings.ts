@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { readObject } from "../client/bridge.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 
 /** The bridge's folder, and the socket that its agents connect to. */
@@ -49,7 +49,7 @@ export type BridgeState = {
 
 /** Returns undefined when no bridge is set up. */
 export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undefined {
-  const settings = readObject(join(bridgeDir, "bridge.json"));
+  const settings = readRecord(join(bridgeDir, "bridge.json"));
   return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;
 }
 
@@ -60,7 +60,7 @@ export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettin
 
 /** Returns undefined without a report, or for an unreadable one. */
 export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
-  const state = readObject(join(bridgeDir, "state.json"));
+  const state = readRecord(join(bridgeDir, "state.json"));
   return "state" in state ? (state as BridgeState) : undefined;
 }
 

@@ -2,8 +2,9 @@
  * The client's view of an SSH bridge: whether one is set up here, and what its resident process reports when no connection
  * is possible. Everything else is in src/wire/bridge.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -37,7 +38,7 @@ export function missingBridge(config: Config): PalaceError | undefined {
       `MEMPALACE_BROKER=${endpoint} names no host`,
       "write ssh://user@host or ssh://user@host:port",
     );
-  const known = hasBridge(config) ? readObject(join(paths.bridgeDir, "bridge.json")) : {};
+  const known = hasBridge(config) ? readRecord(join(paths.bridgeDir, "bridge.json")) : {};
   const { target } = known;
   const isHost = host === known["host"] || (typeof target === "string" && host === target.replace(/^[^@]+@/, ""));
   const isRest = (user ?? known["user"]) === known["user"] && Number(port ?? known["port"]) === known["port"];
@@ -53,26 +54,16 @@ export function missingBridge(config: Config): PalaceError | undefined {
 
 /** True when the bridge connected before and has reported no fault since: opening a channel is then worth the wait. */
 export function isBridgeUp({ paths }: Config): boolean {
-  return readObject(join(paths.bridgeDir, "state.json"))["state"] === "connected";
+  return readRecord(join(paths.bridgeDir, "state.json"))["state"] === "connected";
 }
 
 /** Returns why the bridge connected nobody since `sinceMs`; undefined while it is trying, or when nothing went wrong. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
-  const { state, atMs, why, hint } = readObject(join(paths.bridgeDir, "state.json"));
+  const { state, atMs, why, hint } = readRecord(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;
   return new PalaceError(
     "TRANSPORT_REFUSED",
     `the bridge has no way to the host: ${String(why)}`,
     typeof hint === "string" && hint !== "" ? hint : "palace bridge status",
   );
-}
-
-/** Reads a JSON object; an unreadable or missing file gives an empty one. */
-export function readObject(file: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

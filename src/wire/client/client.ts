@@ -3,6 +3,7 @@
  * idempotency key, so a repeated call is done once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseJson, parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
 import { type ErrorCode, isErrorCode, PalaceError, type WireErrorData } from "../../base/errors.ts";
@@ -125,7 +126,10 @@ export function toolValue(name: string, result: unknown): Json {
   const { content, isError } = result as { content: { text: string }[]; isError?: true };
   const text = content[0]?.text ?? "null";
   if (findTool(name)?.surface === "outcome") return { text, ...(isError && { isError }) };
-  return JSON.parse(text) as Json;
+  const value = parseJson(text);
+  if (value === undefined)
+    throw new PalaceError("PROTOCOL_BAD_FRAME", `the answer of ${name} is not JSON`, "palace doctor");
+  return value as Json;
 }
 
 /** Returns the error that an answer carries. Upstream's numeric errors, which carry no code of ours, get the code of the same meaning. */

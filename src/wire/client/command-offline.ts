@@ -2,6 +2,7 @@
  * Answers one tool call of a command whose broker is away, as an agent's call is answered: a write is spooled. Loaded only
  * in an outage.
  */
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META, type Json, type JsonObject, type RpcResponse } from "../../protocol/spec.ts";

@@ -5,6 +5,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";
+import { isRecord } from "../../base/is-record.ts";
+import { parseAs, parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -47,8 +49,8 @@ const DOORS_MAX = 4;
  */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
-    const file = JSON.parse(readSmallFile(path)) as BrokerFile;
-    if (file.schema !== 1 || typeof file.instanceId !== "string" || !Array.isArray(file.doors)) return undefined;
+    const file = parseAs(readSmallFile(path), isBrokerFile);
+    if (file === undefined) return undefined;
     return isCopy(path, file) ? undefined : { ...file, doors: file.doors.filter(isDoor).slice(0, DOORS_MAX) };
   } catch {
     return undefined;
@@ -64,7 +66,12 @@ function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   const original = join(home, basename(path));
   const [there, here] = [original, path].map((file) => statSync(file, { throwIfNoEntry: false, bigint: true }));
   if (there === undefined || here === undefined || (there.ino === here.ino && there.dev === here.dev)) return false;
-  return (JSON.parse(readSmallFile(original)) as BrokerFile | null)?.instanceId === instanceId;
+  return parseRecord(readSmallFile(original))["instanceId"] === instanceId;
+}
+
+function isBrokerFile(value: unknown): value is BrokerFile {
+  if (!isRecord(value)) return false;
+  return value["schema"] === 1 && typeof value["instanceId"] === "string" && Array.isArray(value["doors"]);
 }
 
 /** Reads a regular file only, and no more than the limit: reading a pipe in its place would block. */

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Paths } from "../../config/paths.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
@@ -19,7 +20,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
   try {
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
-    const { success, reason, drawer_id: id } = JSON.parse(content?.[0]?.text ?? "null") as Record<string, unknown>;
+    const { success, reason, drawer_id: id } = parseRecord(content?.[0]?.text ?? "");
     // The id of a text that was already there may come from elsewhere.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);

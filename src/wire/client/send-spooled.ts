@@ -1,4 +1,5 @@
 /** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
+import { parseRecord } from "../../base/parse-json.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { WireErrorData } from "../../base/errors.ts";

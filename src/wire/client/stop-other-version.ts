@@ -4,6 +4,7 @@
  * process for that socket as broker.json does. SIGTERM then drains it, as it drains a broker of any version.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { isAlive } from "../../base/alive.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -42,7 +43,7 @@ async function provenPid(brokerFile: string): Promise<number | undefined> {
   // For a connected socket the kernel names the process that made it listen.
   const listener = peerCredentials(socket);
   const { body } = await get(socket, "/health");
-  const { instanceId } = JSON.parse(body) as { instanceId?: unknown };
+  const { instanceId } = parseRecord(body);
   const isProven = instanceId === file.instanceId && listener !== undefined && listener.pid === file.pid;
   return isProven && Number.isInteger(file.pid) && file.pid > 1 ? file.pid : undefined;
 }

@@ -2,6 +2,7 @@
  * Newline-delimited messages over a byte stream: only LF ends one (U+2028 does not), each is bounded in bytes and depth.
  * Used by both sides and by the shim's stdio. Imports nothing but Node's own and the limits.
  */
+import { parseAs } from "../../base/parse-json.ts";
 import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../../protocol/limits.ts";
 
 const LF = 10;
@@ -92,7 +93,11 @@ export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   const last = tail.subarray(-TAIL_SIZE_BYTES).toString("latin1");
   if (!/"method"\s*:/.test(first)) return null;
   const found = ID_FIRST.exec(first)?.[1] ?? ID_LAST.exec(last)?.[1];
-  return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (JSON.parse(found) as number | string);
+  return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (parseAs(found, isId) ?? null);
+}
+
+function isId(value: unknown): value is number | string {
+  return typeof value === "number" || typeof value === "string";
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -6,6 +6,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
+import { isRecord } from "../../../base/is-record.ts";
+import { parseAs } from "../../../base/parse-json.ts";
+import { PalaceError } from "../../../base/errors.ts";
 
 const TOKENS_MAX = 256;
 /** A token is hardly ever longer than this; the rest of a huge text cannot reach the first 256 tokens. */
@@ -49,7 +52,10 @@ export function cutTokens(ids: number[], max: number): number[] {
 }
 
 function readJson(folder: string, name: string): object {
-  return JSON.parse(readFileSync(join(folder, name), "utf8")) as object;
+  const content = parseAs(readFileSync(join(folder, name), "utf8"), isRecord);
+  if (content === undefined)
+    throw new PalaceError("STORE_CORRUPT", `${join(folder, name)} is not a JSON object`, "palace doctor");
+  return content;
 }
 
 /** Python's Chroma keeps the file too, but everything in it has a default in the library. */

@@ -4,6 +4,7 @@
  */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
+import { isNumbers, readColumn } from "../../ledger/json-column.ts";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import { quantize } from "../../../base/quantize.ts";
@@ -102,8 +103,8 @@ function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
     for (let last = -1; ;) {
       const [rowList, bytes, scaleList] = page.get(last) as [string, Buffer | null, string];
       if (bytes === null) return;
-      const rows = JSON.parse(rowList) as number[];
-      const scales = JSON.parse(scaleList) as number[];
+      const rows = readColumn("vector_code.row", rowList, isNumbers);
+      const scales = readColumn("vector_code.scale", scaleList, isNumbers);
       rows.forEach((row, at) => {
         const place = places.get(row);
         if (place === undefined) return;
@@ -120,7 +121,7 @@ function loadPlaces(ledger: Database.Database): Map<number, { wing: string; room
   const places = new Map<number, { wing: string; room: string }>();
   for (const [wing, room, rows] of byPlace.all() as [string, string, string][]) {
     const place = { wing, room };
-    for (const row of JSON.parse(rows) as number[]) places.set(row, place);
+    for (const row of readColumn("drawer.row", rows, isNumbers)) places.set(row, place);
   }
   return places;
 }

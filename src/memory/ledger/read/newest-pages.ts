@@ -3,6 +3,7 @@
  * first slice. Used by reader.ts.
  */
 import type { PlaceFilter } from "../../port/drawer.ts";
+import { isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
 import { condition } from "./drawer-filter.ts";
@@ -76,7 +77,7 @@ function laterSlices(database: LedgerDatabase): Place[] {
     .prepare<[], Place & { spread: string }>(SLICES_BY_PLACE)
     .all()
     .flatMap(({ spread, ...place }) => {
-      const ids = JSON.parse(spread) as string[];
+      const ids = readColumn("drawer.id", spread, isTexts);
       return ids.length === 0 ? [place] : ids.flatMap((id) => slices.all(id).slice(1));
     });
 }

@@ -1,10 +1,10 @@
 /** Reads what the public palace does not have yet, of drawers or of closets. Runs on the broker's main thread, as reader.ts does. */
 import { invariant } from "../../../base/invariant.ts";
-import type { Metadata } from "../../port/drawer.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
+import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { OutboxKind } from "../outbox-kinds.ts";
-import { toFloats } from "../record.ts";
+import { isMetadata, toFloats } from "../record.ts";
 
 type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string; vector: Buffer | null };
 type OutboxLag = { entries: number; oldestAtMs: number | null; awaitingVector: number };
@@ -29,7 +29,8 @@ export class OutboxReader {
       .map(({ seq, id, text, metadata, vector }) => {
         if (text === null) return { seq, id, record: null };
         invariant(vector, "what enters the outbox has its vector");
-        return { seq, id, record: { id, text, metadata: JSON.parse(metadata) as Metadata, vector: toFloats(vector) } };
+        const content = { text, metadata: readColumn(`${table} metadata`, metadata, isMetadata) };
+        return { seq, id, record: { id, ...content, vector: toFloats(vector) } };
       });
   }
 

@@ -3,6 +3,7 @@
  * outcomes of each concept, and of each kind of talk, are read. Used by reader.ts.
  */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** A route is sure after ten outcomes of a collection (learning/routing.ts). */
@@ -36,7 +37,7 @@ export function answeredAlike(
     for (const { nth, at_ms, outcome, ...same } of ofConcept.iterate({ concept, only })) {
       const name = `${nth} ${same.id}`;
       if (found.has(name)) continue;
-      const known = JSON.parse(same.concepts) as number[];
+      const known = readColumn("question.concepts", same.concepts, isNumbers);
       found.set(name, { ...same, concepts: known, outcome: outcome as Telling, atMs: at_ms });
     }
   return [...found.values()];

@@ -4,6 +4,7 @@
  * Used by lexical-thread.ts and scan-thread.ts, each on its own connection.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, windowIndex } from "./drawer-filter.ts";
 
@@ -46,7 +47,7 @@ export class RowSets {
       )
       .pluck()
       .get(...values);
-    const rows = (JSON.parse(list ?? "[]") as number[]).sort((a, b) => a - b);
+    const rows = readColumn("drawer.row", list ?? "[]", isNumbers).sort((a, b) => a - b);
     const allowed = new Uint8Array((rows.at(-1) ?? 0) + 1);
     for (const row of rows) allowed[row] = 1;
     return { rows, allowed };
