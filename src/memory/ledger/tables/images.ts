@@ -5,10 +5,7 @@
  */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { GraphKind } from "../../port/graph.ts";
-import { bodyStatement } from "../graph-row.ts";
-import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest } from "../record.ts";
-import { STANDING_BODY } from "../schema/standing-schema.ts";
 
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
 /** A row of `change` without its journal row. */
@@ -19,25 +16,15 @@ type Noted =
   | { kind: "drawer"; id: string; before: DrawerState | undefined; after: DrawerState | undefined }
   | { kind: Exclude<ImageKind, "drawer">; id: string; before: string | undefined };
 
-const GRAPH_KINDS: readonly GraphKind[] = ["entity", "triple", "tunnel", "hallway"];
+/** Returns the text of a row in its present state; undefined for an absent row. */
+export type StateOf = (kind: Exclude<ImageKind, "drawer">, id: string) => string | undefined;
 
 export class Images {
   readonly #noted = new Map<string, Noted>();
-  readonly #body;
-  readonly #source;
-  readonly #standing;
-  readonly #carried;
-  readonly #imported: (id: string) => string | undefined;
+  readonly stateOf: StateOf;
 
-  /** `imported`: the state of a journal row of another memory. */
-  constructor(database: LedgerDatabase, imported: (id: string) => string | undefined) {
-    this.#imported = imported;
-    this.#body = new Map(GRAPH_KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
-    this.#source = database
-      .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
-      .pluck();
-    this.#standing = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
-    this.#carried = database.prepare<[string], string>("SELECT value FROM carried_graph WHERE id = ?").pluck();
+  constructor(stateOf: StateOf) {
+    this.stateOf = stateOf;
   }
 
   /** An undefined `after` means deleted. */
@@ -51,14 +38,6 @@ export class Images {
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });
-  }
-
-  /** Text of the row in its present state. */
-  stateOf(kind: Exclude<ImageKind, "drawer">, id: string): string | undefined {
-    if (kind === "source") return this.#source.get(id);
-    if (kind === "imported") return this.#imported(id);
-    if (kind === "carried") return this.#carried.get(id);
-    return kind === "standing" ? this.#standing.get(id) : this.#body.get(kind)?.get(id);
   }
 
   /**

@@ -16,7 +16,7 @@ import { SqliteImportedTx } from "./imported.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteConversationTx } from "./conversations.ts";
 import { SqliteGraphTx } from "./graph.ts";
-import { Images } from "./images.ts";
+import { Images, type StateOf } from "./images.ts";
 import { SqlitePartTx } from "./parts.ts";
 import { SqliteStandingTx } from "./standings.ts";
 
@@ -55,12 +55,16 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase) {
-    this.images = new Images(database, (id) => this.imported.bodyOf(id));
-    this.graph = new SqliteGraphTx(database, (kind, id) => {
-      this.images.note(kind, id);
-      this.#isHalfDone = true;
-      this.#current.graph += 1;
+    const source = database
+      .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
+      .pluck();
+    this.images = new Images((kind, id) => {
+      if (kind === "source") return source.get(id);
+      if (kind === "imported") return this.imported.bodyOf(id);
+      if (kind === "carried") return this.carried.find(id);
+      return kind === "standing" ? this.standings.bodyOf(id) : this.graph.bodyOf(kind, id);
     });
+    this.graph = new SqliteGraphTx(database, (kind, id) => this.#note(kind, id));
     this.closets = new SqliteClosetTx(database, (closets) => {
       this.#isHalfDone = true;
       this.#current.closets += closets;
@@ -241,7 +245,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return this.#drawersOfSource.all(sourceFile).map(toDrawer);
   }
 
-  #note(kind: "standing" | "carried" | "imported", id: string): void {
+  #note(kind: Parameters<StateOf>[0], id: string): void {
     this.images.note(kind, id);
     this.touch();
   }
