@@ -2,8 +2,7 @@
  * Graphs of a Roampal, which are kept and not used. Entries are imported in writes of a thousand and exported in pages. A write runs
  * inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
  */
-import { hasLevels } from "../base/levels.ts";
-import { isRecord } from "../base/is-record.ts";
+import { isCarriedEntry } from "../protocol/import.ts";
 import { parseJson } from "../base/parse-json.ts";
 import type { LedgerReader, WriteCall } from "../memory/port/ledger.ts";
 import type { MemoryTx } from "../memory/port/memory.ts";
@@ -25,7 +24,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   journalled: Record<string, unknown>;
 } {
   if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
-  if (!Array.isArray(entries) || entries.length > CARRIED_ENTRIES_MAX || !entries.every(isEntry))
+  if (!Array.isArray(entries) || entries.length > CARRIED_ENTRIES_MAX || !entries.every(isCarriedEntry))
     throw refused(
       `entries must be a list of at most ${CARRIED_ENTRIES_MAX}, each a file of ${CARRIED_GRAPHS.join(", ")} with section and name, and JSON of at most ${CARRIED_LEVELS_MAX} levels`,
     );
@@ -79,14 +78,6 @@ export function fileOfEntry(id: string): string {
 function placeOf(id: string): string[] {
   const at = parseJson(id);
   return Array.isArray(at) ? at.map(String) : [id];
-}
-
-export function isEntry(value: unknown): value is CarriedEntry {
-  const { at, value: json } = isRecord(value) ? value : {};
-  if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;
-  if (!CARRIED_GRAPHS.some((file) => file === at[0]) || typeof json !== "string") return false;
-  const entry = parseJson(json);
-  return entry !== undefined && hasLevels(entry, CARRIED_LEVELS_MAX);
 }
 
 function refused(why: string): PalaceError {

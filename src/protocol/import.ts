@@ -1,5 +1,10 @@
 /** Requests and answers of `palace import`, which merges another memory into the running one, and what both sides ask of a row. */
+import { isRecord } from "../base/is-record.ts";
+import { hasLevels } from "../base/levels.ts";
+import { parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
+import { CARRIED_LEVELS_MAX } from "./limits.ts";
+import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
 
 /** Kinds of rows, as the ledger and its before-images name them. */
 export const IMPORT_KINDS = [
@@ -80,4 +85,13 @@ export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   const isScalar = (value: unknown): boolean =>
     typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
   return Object.values(metadata).every((value) => (Array.isArray(value) ? value.every(isScalar) : isScalar(value)));
+}
+
+/** True for an entry of a Roampal's graph: a file, a section and a name, and a value as JSON. */
+export function isCarriedEntry(value: unknown): value is CarriedEntry {
+  const { at, value: json } = isRecord(value) ? value : {};
+  if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;
+  if (!CARRIED_GRAPHS.some((file) => file === at[0]) || typeof json !== "string") return false;
+  const entry = parseJson(json);
+  return entry !== undefined && hasLevels(entry, CARRIED_LEVELS_MAX);
 }

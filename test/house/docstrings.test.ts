@@ -6,7 +6,7 @@ import { sourceFiles } from "./source-files.ts";
 const DOCUMENTED = [
   "src/wire/client/",
   "src/wire/transport/",
-  "src/shim/",
+  "src/wire/shim.ts",
   "src/wire/bridge/",
   "src/memory/port/",
   "src/bin/library.ts",

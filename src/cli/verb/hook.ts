@@ -4,9 +4,8 @@
  * answer; errors go to the log.
  */
 import { spawn } from "node:child_process";
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { setPriority } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { isRecord } from "../../base/is-record.ts";
@@ -17,6 +16,7 @@ import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
 import { isCompacted, markCompacted, unmarkCompacted } from "../../agents/claude/compacted.ts";
 import { answer, type Doors, type HookInput, readInput } from "../../agents/claude/events.ts";
+import { readTranscriptEnd } from "../../agents/claude/transcript-end.ts";
 import { lastExchange } from "../../agents/claude/exchange.ts";
 import { fileSession } from "../../agents/filing.ts";
 import { askJudge } from "../../agents/judge/judge-model.ts";
@@ -60,8 +60,6 @@ const WORK_MIN_MS = 250;
 const WITHIN_MAX_MS = 60_000;
 /** Nobody waits for it. */
 const EXCHANGE_MAX_MS = 30_000;
-/** Bytes read from the end of a transcript, where the last exchange is. */
-const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--cwd DIR] [--agent NAME] [--within MS]
@@ -244,7 +242,7 @@ async function exchangeOf(
 ): Promise<Exchange> {
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - LATE_STEP_MS);
   for (;;) {
-    const exchange = lastExchange(endOf(transcript), lastAnswer, testCommands);
+    const exchange = lastExchange(readTranscriptEnd(transcript), lastAnswer, testCommands);
     if (exchange.isWhole || performance.now() >= lateMs) return exchange;
     await sleep(LATE_STEP_MS);
   }
@@ -307,26 +305,6 @@ async function turnEnd(scene: Scene, { session = "" }: Values): Promise<string> 
   const said = readTurn(await readJsonObject(process.stdin));
   if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
   return "";
-}
-
-/** Reads the end of a file; empty if the path is not an absolute path of a file. */
-function endOf(path: string): string {
-  if (!isAbsolute(path)) return "";
-  try {
-    // Nobody may ever write into a pipe of that name.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stat = fstatSync(file);
-      if (!stat.isFile()) return "";
-      const { size } = stat;
-      const bytes = Buffer.alloc(Math.min(size, TRANSCRIPT_READ_BYTES));
-      return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return "";
-  }
 }
 
 /** Calls `ask` with a client; returns undefined if the palace does not exist, since a look must not begin one. */

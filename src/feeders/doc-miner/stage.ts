@@ -15,7 +15,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
@@ -183,10 +182,6 @@ export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
     }),
   );
   return found.sort((a, b) => b.root.length - a.root.length);
-}
-
-function isManifest(value: unknown): value is Manifest {
-  return isRecord(value) && value["schema"] === 1 && isRecord(value["files"]);
 }
 
 function ownerFile(notes: string): string {

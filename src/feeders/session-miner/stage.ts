@@ -5,8 +5,6 @@
  */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { shortHash } from "../../base/staging.ts";
 import { readText } from "../notes.ts";

@@ -15,11 +15,11 @@ import {
   type ImportItems,
   type ImportKind,
   type ImportPart,
+  isCarriedEntry,
   isFlat,
   type MergeReport,
 } from "../../protocol/import.ts";
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
-import { isEntry } from "../../learning/carried-graph.ts";
 import { sha256Hex } from "../text/text.ts";
 import { mergeDrawers } from "./drawers.ts";
 import { mergeStandings } from "./outcomes.ts";
@@ -126,7 +126,8 @@ function mergeCarried(merging: Merging, items: readonly ImportItems["carried"][]
   const { tx, report } = merging;
   for (const { id, body } of items) {
     const ours = tx.carried.find(id);
-    if (!isEntry({ at: parseJson(id), value: body })) merging.refuse(id, "it is of another version of palace-devbox");
+    if (!isCarriedEntry({ at: parseJson(id), value: body }))
+      merging.refuse(id, "it is of another version of palace-devbox");
     else if (ours === undefined) merging.add(1, () => tx.carried.put(id, body));
     else if (ours === body) report.here += 1;
     else report.kept.push(id);

@@ -6,7 +6,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
-import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;

@@ -62,7 +62,7 @@ export async function connectClient({ config, agent, start }: ConnectOptions): P
     agent,
     start,
     onLine: (line) => {
-      const response = JSON.parse(line.toString()) as RpcResponse;
+      const response = parseRecord(line.toString()) as RpcResponse;
       if (typeof response.id === "number") waiting.get(response.id)?.(response);
     },
   });

@@ -25,7 +25,7 @@ export function spoolCall({ config, agent, name, args, key }: CommandCall, { awa
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const spool = new Spool(config.paths.spoolDir);
-  const response = JSON.parse(answerInstead(line, { agent, config, rules, spool, away })) as RpcResponse;
+  const response = parseRecord(answerInstead(line, { agent, config, rules, spool, away })) as RpcResponse;
   if ("error" in response) throw toPalaceError(response.error);
   return toolValue(name, response.result);
 }

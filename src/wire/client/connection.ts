@@ -10,6 +10,7 @@
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { RequestId, RpcResponse } from "../../protocol/spec.ts";
 import { decodeFrame, FrameSplitter } from "../transport/frame.ts";
@@ -174,5 +175,9 @@ function toMessage(bytes: Buffer): RpcResponse | undefined {
 /** Returns the id of the call that a message answers, from the first bytes of the message; undefined if they name none. */
 function idInHead(head: Buffer): RequestId | undefined {
   const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
-  return id === undefined ? undefined : (JSON.parse(id) as RequestId);
+  return parseAs(id ?? "", isId);
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === "string" || typeof value === "number";
 }

@@ -12,6 +12,7 @@ export type OfflineWrite = Readonly<{
   agent: string;
 }>;
 
+/** Rules that a client applies while no broker answers. */
 export type OfflineRules = Readonly<{
   /** Returns the answer that every palace gives, from the arguments alone; undefined if it depends on the palace. */
   answerWithoutPalace(write: OfflineWrite): { value: unknown } | undefined;

@@ -1,7 +1,6 @@
 /** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
 import { parseRecord } from "../../base/parse-json.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
 import type { WireErrorData } from "../../base/errors.ts";
 import { RPC, type RpcRequest, type RpcResponse, WRITTEN_META } from "../../protocol/spec.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
@@ -120,6 +119,5 @@ function refusalIn(answer: object): { why: string } | undefined {
 
 /** Parses a message; a text that is not one gives an empty message. */
 export function parseMessage(line: string): Message {
-  const message = parseJson(line);
-  return (isRecord(message) ? message : {}) as Message;
+  return parseRecord(line) as Message;
 }

@@ -9,7 +9,6 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { faultPoint } from "../../base/fault.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
-import { parseJson } from "../../base/parse-json.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
@@ -250,7 +249,7 @@ function list(folder: string, ...suffixes: string[]): string[] {
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";
-  const { schema, atMs, agent, tool, key, line, againAtMs } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  const { schema, atMs, agent, tool, key, line, againAtMs } = parseRecord(text);
   if (schema !== 1 || typeof atMs !== "number" || typeof agent !== "string") return undefined;
   if (typeof tool !== "string" || typeof key !== "string" || typeof line !== "string") return undefined;
   return { atMs, agent, tool, key, line, ...(typeof againAtMs === "number" && { againAtMs }) };
