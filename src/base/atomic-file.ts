@@ -16,7 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { faultPoint } from "./fault.ts";
+import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 
 /** The temporary names of both. */

@@ -2,7 +2,7 @@
  * Structured log: one JSON object a line, keys `atMs`, `level`, `event`, then the fields. Imported from anywhere. A line is bounded:
  * fields hold what peers have sent, too.
  */
-import { cut } from "./cut.ts";
+import { cut } from "./shorten.ts";
 import { withoutPassword } from "./without-password.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;

@@ -1,6 +1,6 @@
 /**
  * The staging area of the docs feeder for other parts: the names of its folders, and the user's file that a staged copy
- * was made from. The feeder writes it (feeders/doc-miner/stage.ts); the broker answers with it. Reads only.
+ * was made from. The feeder writes it (feeders/doc-miner/staging-area.ts); the broker answers with it. Reads only.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";

@@ -11,8 +11,8 @@ import { findBroker } from "../wire/client/discover.ts";
 import { clearStop, ensureBroker, foreignMount } from "../wire/client/start.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { assertSettings } from "../config/settings.ts";
-import { armFault } from "../base/fault.ts";
-import { leave } from "../base/leave.ts";
+import { armFault } from "../base/fault-point.ts";
+import { leave } from "../base/exit-process.ts";
 import { createLog } from "../base/log.ts";
 import { useProxy } from "../base/proxy.ts";
 import {

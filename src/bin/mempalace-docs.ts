@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** `mempalace-docs DIR` files a project's documentation; `mempalace-docs why FILE` explains one decision of it. */
 import "../base/node-version.ts";
-import { runVerb } from "../cli/verb.ts";
+import { runVerb } from "../cli/define-verb.ts";
 
 const [first = "", ...rest] = process.argv.slice(2);
-if (first === "why") await runVerb("mempalace-docs", (await import("../cli/verb/why.ts")).verb, rest, process.env);
-else await runVerb("mempalace-docs", (await import("../cli/verb/docs.ts")).verb, process.argv.slice(2), process.env);
+if (first === "why") await runVerb("mempalace-docs", (await import("../cli/verbs/why.ts")).verb, rest, process.env);
+else await runVerb("mempalace-docs", (await import("../cli/verbs/docs.ts")).verb, process.argv.slice(2), process.env);

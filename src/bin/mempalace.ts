@@ -3,12 +3,12 @@
  * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes, through the
  * broker: it never opens the palace. A verb that this version lacks says so, and what to type instead.
  */
-import { leave } from "../base/leave.ts";
+import { leave } from "../base/exit-process.ts";
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
-import { reportError, type Verb } from "../cli/verb.ts";
+import { reportError, type Verb } from "../cli/define-verb.ts";
 
 /** The version that an unchanged skill or script may expect. */
 const UPSTREAM = "3.11.0";

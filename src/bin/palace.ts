@@ -10,7 +10,7 @@ import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts
 import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
 import { nearestWord } from "../cli/terminal/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
-import { hasFlag, reportError, runVerb, type Verb } from "../cli/verb.ts";
+import { hasFlag, reportError, runVerb, type Verb } from "../cli/define-verb.ts";
 
 const { common, name, rest } = splitArguments(process.argv.slice(2));
 if (common.at(-1) === "--palace") {

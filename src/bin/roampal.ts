@@ -7,7 +7,7 @@ import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
 import { ABSENT, asDeveloper, type Entry, VERBS } from "../cli/upstream/roampal.ts";
-import { reportError, runVerb } from "../cli/verb.ts";
+import { reportError, runVerb } from "../cli/define-verb.ts";
 
 const [name = "", ...given] = process.argv.slice(2);
 const { args: rest, env } = asDeveloper(name, given, process.env);

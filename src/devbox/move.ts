@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
-import { faultPoint } from "../base/fault.ts";
+import { faultPoint } from "../base/fault-point.ts";
 import { isRecord } from "../base/is-record.ts";
 import { PalaceError } from "../base/errors.ts";
 import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";

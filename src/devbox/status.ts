@@ -1,7 +1,7 @@
 /** How the stack is, for people and programs: asked of the engine, and of the running containers what only they know. Changes nothing. */
 import { join } from "node:path";
 import { isRecord } from "../base/is-record.ts";
-import { within } from "../base/within.ts";
+import { within } from "../base/time-limit.ts";
 import { readStack, type Place, type Service } from "./compose.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { type Box, boxesOf, type Engine, hasVolume, openEngine, statusOf } from "./engine.ts";

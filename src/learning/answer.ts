@@ -1,7 +1,7 @@
 /** Answers of the tools of the `outcome` surface: text for the agent, errors included (outcome-memory.md 5.1). */
 import { InvalidValue } from "../memory/text/validate.ts";
 import type { ScoreResult } from "../protocol/outcome.ts";
-import { plainId } from "./memory.ts";
+import { plainId } from "./memory/memory.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 

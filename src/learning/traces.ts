@@ -1,9 +1,9 @@
 /** Tells forgetting what this wing keeps of drawers and texts. */
 import type { Traces } from "../memory/port/hygiene.ts";
-import { fileOfEntry } from "./carried-graph.ts";
-import { concepts } from "./concepts.ts";
-import { conceptNumber } from "./question.ts";
-import { findShown } from "./store.ts";
+import { fileOfEntry } from "./import/roampal-graph.ts";
+import { concepts } from "./question/concepts.ts";
+import { conceptNumber } from "./question/question.ts";
+import { findShown } from "./memory/as-drawer.ts";
 
 export const LEARNING_TRACES: Traces = {
   idNow: (tx, id) => findShown(tx, id)?.id,

@@ -3,7 +3,7 @@
  * strikes off what was written. After a kill at any step something is sent again. Runs in the broker beside everything
  * else, and no call waits for it. Imported by broker/palace/palace.ts.
  */
-import { faultPoint } from "../base/fault.ts";
+import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
 import { PalaceError } from "../base/errors.ts";

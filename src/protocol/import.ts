@@ -1,6 +1,6 @@
 /** Requests and answers of `palace import`, which merges another memory into the running one, and what both sides ask of a row. */
 import { isRecord } from "../base/is-record.ts";
-import { hasLevels } from "../base/levels.ts";
+import { hasLevels } from "../base/json-depth.ts";
 import { parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";

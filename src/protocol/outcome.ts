@@ -11,7 +11,7 @@ export type OwedScore = {
   memories: readonly { id: string; text: string }[];
 };
 
-/** Signals that an agent's host records during a turn and sends with its end. Their effects are in learning/signal.ts. */
+/** Signals that an agent's host records during a turn and sends with its end. Their effects are in learning/scoring/signal.ts. */
 export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
 export type HostSignal = (typeof HOST_SIGNALS)[number];
 

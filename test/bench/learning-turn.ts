@@ -6,10 +6,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { askedMark } from "../../src/learning/asked.ts";
-import { AGED_MAX, dueMemories } from "../../src/learning/retention.ts";
-import { drawersToShow, type ToldContext } from "../../src/learning/told.ts";
-import { plainTime } from "../../src/learning/true-time.ts";
+import { askedMark } from "../../src/learning/turn/repeated-question.ts";
+import { AGED_MAX, dueMemories } from "../../src/learning/scoring/retention.ts";
+import { drawersToShow, type ToldContext } from "../../src/learning/turn/shown-memories.ts";
+import { plainTime } from "../../src/learning/scoring/true-time.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";

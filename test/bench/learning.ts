@@ -5,10 +5,10 @@
  * (learning-turn.ts), plain likeness, a simple rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the
  * checkout (../shared); without it, it says so and fails.
  */
-import { exchangeText } from "../../src/learning/exchange.ts";
-import { newStanding } from "../../src/learning/memory.ts";
-import { afterOutcome } from "../../src/learning/outcome.ts";
-import { rank } from "../../src/learning/ranking.ts";
+import { exchangeText } from "../../src/learning/turn/exchange.ts";
+import { newStanding } from "../../src/learning/memory/memory.ts";
+import { afterOutcome } from "../../src/learning/scoring/apply-outcome.ts";
+import { rank } from "../../src/learning/search/ranking.ts";
 import { openEmbedder } from "../../src/memory/index/embedding/embedder.ts";
 import { findModel } from "../../src/memory/index/embedding/model-files.ts";
 import type { Standing, Telling } from "../../src/memory/port/outcome.ts";
@@ -21,7 +21,7 @@ import { KINDS, makeWorld, play, type Setting, SHOWN, START_MS, type Strategy } 
 
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** Seeds of the worlds. The constants of learning/trust.ts were chosen with other seeds. */
+/** Seeds of the worlds. The constants of learning/scoring/trust.ts were chosen with other seeds. */
 const SEEDS = [1, 2, 3, 4, 5];
 const SETTINGS: readonly (Setting & { name: string })[] = [
   { name: "no outcome wrong", noise: 0, praise: 0, isChanging: false },

@@ -2,7 +2,7 @@
  * Makes a ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text,
  * searched by words. Drawers are filed as by agents, or as by a feeder, with metadata of the test's choice.
  */
-import { outcomeAdjustments } from "../../src/learning/search-adjustment.ts";
+import { outcomeAdjustments } from "../../src/learning/search/drawer-adjustment.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

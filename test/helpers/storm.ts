@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
-import { within } from "../../src/base/within.ts";
+import { within } from "../../src/base/time-limit.ts";
 import type { TestPalace } from "./palace.ts";
 
 const ROUND_MAX_MS = 120_000;

@@ -1,5 +1,5 @@
 /**
- * Who may import whom, as one table: imports follow the arrows and never return. oxlint.config.ts turns it into
+ * One table of the imports that each room may have: imports follow the arrows and never return. oxlint.config.ts turns it into
  * lint rules for the editor; layers.test.ts reads the imports itself and holds the same table, dynamic imports included.
  */
 
@@ -30,13 +30,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
   // Shapes and contracts that the rules, the broker and the stores share; no behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
-  // What makes an acknowledgement true: the one SQLite file.
+  // The one SQLite file, which makes an acknowledgement true.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
-  // What makes a search true: words, vectors, the model.
+  // Words, vectors and the model: all that a search needs.
   "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   // One file of everything that cannot be made again, and a palace put back from it.
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
-  // The rules of a palace: whatever they need from outside comes in through the ports.
+  // The rules of a palace: ports hand them all that they need from outside.
   memory: room([...FOUNDATION, "memory/port"], {
     closedNode: NO_IO,
   }),
@@ -59,7 +59,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   }),
   // Text as MemPalace's Python sees it: transcripts are cut into drawers before they are sent.
   feeders: room([...FOUNDATION, "wire/client"], {
-    // What looks like a name to the memory does so to `init`.
+    // `init` takes the same words for names as the memory.
     mayImportFiles: [
       "memory/text/text.ts",
       "memory/closet/common-words.ts",
@@ -94,7 +94,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       mayImportFiles: [
         "mempalace/adopt/survey.ts",
         "mempalace/adopt/as-ledger.ts",
-        "learning/exchange.ts",
+        "learning/turn/exchange.ts",
         "memory/index/lexical/query.ts",
         "memory/index/lexical/stem.ts",
         "memory/index/lexical/tokens.ts",
@@ -114,7 +114,7 @@ export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["text"],
 ];
 
-/** Where broker, rules and stores are wired together; nothing else of broker sees an implementation of a store. */
+/** Files that wire broker, rules and stores together; nothing else of broker sees an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";
 
-const INJECTION = "src/learning/injection.ts";
+const INJECTION = "src/learning/turn/injection.ts";
 const outcome = sourceFiles("src/learning");
 /** Files that word the texts for an agent's prompt: `injection.ts`, and every file that imports a function of it. */
 const words = outcome.filter(
@@ -28,7 +28,11 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
       "recall.ts uses",
       "recall.ts ids.size",
     ],
-    ...["recent.ts recency(madeMs, nowMs)", "profile.ts tag", 'scoring-prompt.ts memories.length === 0 ? "" : " "'],
+    ...[
+      "recent-exchanges.ts recency(madeMs, nowMs)",
+      "user-profile.ts tag",
+      'scoring-prompt.ts memories.length === 0 ? "" : " "',
+    ],
   ],
   "its own templates are looked at": [
     'scoring-prompt.ts memories.map(({ id }) => ` "${plainId(id)}": "___"`).join(",")',
@@ -37,9 +41,9 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   ],
   "the caller quotes the whole, or has quoted it": [
     "injection.ts text.slice(0, MEMORY_MAX).toWellFormed()",
-    "profile.ts space > 0 ? cut.slice(0, space) : cut",
+    "user-profile.ts space > 0 ? cut.slice(0, space) : cut",
     "scoring-prompt.ts text.slice(0, characters).toWellFormed()",
-    "recent.ts head(words, EXCHANGE_CHARACTERS)",
+    "recent-exchanges.ts head(words, EXCHANGE_CHARACTERS)",
     'scoring-prompt.ts quoted(text).replaceAll(\'"\', "”")',
     ...["injection.ts open", "injection.ts letters"],
   ],
@@ -68,7 +72,7 @@ function bypasses(file: SourceFile): string[] {
 }
 
 test("every value in a prompt goes through quoted or plainId", () => {
-  expect(words.map(({ path }) => path)).toContain("src/learning/scoring-prompt.ts");
+  expect(words.map(({ path }) => path)).toContain("src/learning/turn/scoring-prompt.ts");
   const all = words.flatMap(bypasses);
   expect(all.filter((one) => !known.has(one))).toEqual([]);
   expect([...known].filter((one) => !all.includes(one))).toEqual([]);

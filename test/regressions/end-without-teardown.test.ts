@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
-const LEAVE = new URL("../../src/base/leave.ts", import.meta.url).href;
+const LEAVE = new URL("../../src/base/exit-process.ts", import.meta.url).href;
 /** More bytes than a pipe buffers. */
 const BYTES = 300_000;
 

@@ -1,4 +1,4 @@
-/** A client that dates its own writes escapes no undo: what counts is when they arrived, and what it claimed is kept and told. */
+/** A client cannot escape `undo` by dating its own writes: `undo` goes by their arrival, and shows the claimed dates. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { previewUndo } from "../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
-import { moment } from "../../src/base/boot.ts";
+import { moment } from "../../src/base/uptime.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import { harnessEnv, type HarnessSettings, readHarness } from "../../config/harness.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import type { Exchange } from "../signal/signals.ts";
 
 /** Time a hook gets to exit after its limit, and time we wait until it has read its input, ms. */

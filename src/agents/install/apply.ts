@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { backUp, backupsWith, contentOf, putFile } from "./files.ts";
 import type { Change, Plan } from "./plan.ts";
 import type { AgentRecord, InstallState } from "./record.ts";

@@ -4,7 +4,7 @@
  */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { COMPACTING, LOOK_MAX_MS, Memory } from "./memory.ts";
 import type { Part } from "./turns.ts";
 

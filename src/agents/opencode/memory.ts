@@ -4,7 +4,7 @@
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import {
   askTurn,
   askWakeUp,

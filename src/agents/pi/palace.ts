@@ -4,7 +4,7 @@
  * failure in here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
 import { basename } from "node:path";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { askTurn, askWakeUp, debugLog, endTurn, handOver, hookOf, readSettings, shimOf } from "../extension/hook.ts";
 import { signalsOf } from "../signal/signals.ts";
 import type { Pi, PiContext, PiEvent, PiMessage } from "./host.ts";

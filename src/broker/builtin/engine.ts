@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";

@@ -4,7 +4,7 @@
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import { INSTRUCTIONS } from "../../protocol/introduction.ts";

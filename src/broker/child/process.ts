@@ -6,7 +6,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { decodeFrame, FrameSplitter } from "../../wire/transport/frame.ts";
 import type { ChildLock } from "./lock.ts";
 import { signal } from "./lock.ts";

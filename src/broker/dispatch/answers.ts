@@ -1,7 +1,7 @@
 /**
  * Parts that every route table's answers share: failures, keys and times of calls, and their report in log and metrics.
  */
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";

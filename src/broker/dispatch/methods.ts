@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { asTyped } from "../../memory/text/validate.ts";
 import { isWriteMethod } from "../tools/writes.ts";
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -2,7 +2,7 @@
  * The methods of MCP 2026-07-28, by name: `server/discover` in the place of the handshake, resources and prompts beside the tools.
  * Used by methods.ts, which has read the request's envelope.
  */
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { offer, OFFERED } from "../../protocol/offers.ts";
 import { rememberPrompt, wakeUpPrompt } from "../../protocol/prompts.ts";

@@ -6,7 +6,7 @@ import { isLogWrite } from "../../mempalace/events/log-tools.ts";
 import { FACT_WRITES } from "../../memory/tools/writes.ts";
 import type { WriteMethod } from "../tools/writes.ts";
 import { needsFindings, prepareWrite } from "../tools/reads.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";

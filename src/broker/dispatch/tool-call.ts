@@ -5,7 +5,7 @@
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { REPLAYED_META, RPC } from "../../protocol/spec.ts";
 import { toolResult } from "../../protocol/tools/result.ts";

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import { overwriteFile, replaceFile } from "../../base/atomic-file.ts";
-import { bootId } from "../../base/boot.ts";
+import { bootId } from "../../base/uptime.ts";
 import { isDiskFull } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
 import type { BrokerFile, Door } from "../../protocol/spec.ts";

@@ -9,7 +9,7 @@ import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { type DoorName, type Health, INSTANCE_HEADER, type StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";

@@ -3,7 +3,7 @@
  * door has. Loaded at the first such request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Profile } from "../../learning/apart.ts";
+import type { Profile } from "../../learning/memory/profiles.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Health, IDEMPOTENCY_HEADER, IDEMPOTENCY_META, type StatusReport } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";

@@ -3,10 +3,10 @@
  * write of its own, which the journal has as any other. Started by palace.ts.
  */
 import { randomUUID } from "node:crypto";
-import { type Profile, profilesIn, readerOf } from "../../learning/apart.ts";
-import { AGED_MAX, type AgeRequest, dueMemories } from "../../learning/retention.ts";
-import { isTrueTime, tick, type TrueTime } from "../../learning/true-time.ts";
-import { moment } from "../../base/boot.ts";
+import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
+import { AGED_MAX, type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";
+import { isTrueTime, tick, type TrueTime } from "../../learning/scoring/true-time.ts";
+import { moment } from "../../base/uptime.ts";
 import type { Log } from "../../base/log.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { Thread } from "../../base/thread.ts";

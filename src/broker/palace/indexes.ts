@@ -14,7 +14,7 @@ import type { LexicalIndex, VectorIndex } from "../../memory/port/search.ts";
 import { driverVectorIndex } from "../../mempalace/driver/vector-index.ts";
 import type { OpenLedger } from "./ledger.ts";
 import { Model } from "./model.ts";
-import type { Wakes } from "./wakes.ts";
+import type { Wakes } from "./wake-up-calls.ts";
 
 export type OpenIndexes = {
   lexical: LexicalIndex;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
 

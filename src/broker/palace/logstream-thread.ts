@@ -11,7 +11,7 @@ import { LogFile, type LogPaths } from "../../mempalace/logstream/log-file.ts";
 import { readPeers, readPublished } from "../../mempalace/logstream/mesh-files.ts";
 import { LogRows } from "../../mempalace/logstream/rows.ts";
 import { LogWriter } from "../../mempalace/logstream/writer.ts";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
 import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { ReplicaState } from "../../memory/port/logstream.ts";

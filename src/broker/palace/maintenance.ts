@@ -5,7 +5,7 @@
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
 import type { JobKind, JobRequest, JsonObject, PalaceHealthReport } from "../../protocol/spec.ts";

@@ -5,8 +5,8 @@
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../memory/search/search-tool.ts";
-import { outcomeAdjustments } from "../../learning/search-adjustment.ts";
-import { Searches } from "../../learning/searched.ts";
+import { outcomeAdjustments } from "../../learning/search/drawer-adjustment.ts";
+import { Searches } from "../../learning/search/recent-searches.ts";
 import type { ReadContext } from "../tools/reads.ts";
 import { trimMemory } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
@@ -27,13 +27,13 @@ import { Jobs } from "./jobs.ts";
 import { type OpenLedger, openLedger } from "./ledger.ts";
 import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
-import { boundHeapGrowth, startMemoryRelease } from "./memory.ts";
+import { boundHeapGrowth, startMemoryRelease } from "./heap.ts";
 import { PublicPalace } from "./public-palace.ts";
 import type { WriteQueue } from "./write-queue.ts";
-import { whenQuiet } from "./quiet.ts";
+import { whenQuiet } from "./deferred-work.ts";
 import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
-import { Wakes } from "./wakes.ts";
+import { Wakes } from "./wake-up-calls.ts";
 import { startWarmUp } from "./warm-up.ts";
 import { createWritePath, watchPresence } from "./write-path.ts";
 

@@ -21,7 +21,7 @@ import { adoptionError, guessWriter, openDriver, writtenCollection } from "./dri
 import type { OpenIndexes } from "./indexes.ts";
 import type { OpenLedger } from "./ledger.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
-import type { Wakes } from "./wakes.ts";
+import type { Wakes } from "./wake-up-calls.ts";
 
 export type PublicPalaceOptions = {
   config: Config;

@@ -10,7 +10,7 @@ import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.
 import type { VectorIndex } from "../../memory/port/search.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { notCommitted, WriteQueue } from "./write-queue.ts";
-import type { Wakes } from "./wakes.ts";
+import type { Wakes } from "./wake-up-calls.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
 export type WritePathOptions = {

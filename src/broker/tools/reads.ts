@@ -1,6 +1,6 @@
 /** The one table of reads: tool name → answer. Each wing brings its own. Runs on the broker's main thread. */
 import { LEARNING_FINDINGS, LEARNING_READS } from "../../learning/tools.ts";
-import type { OwnSearches, Searches } from "../../learning/searched.ts";
+import type { OwnSearches, Searches } from "../../learning/search/recent-searches.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
 import { MEMORY_FINDINGS, MEMORY_READS, type MemoryContext, withAdoption } from "../../memory/tools/reads.ts";
 import { PALACE_FILE_READS, type SettingsStore } from "../../mempalace/tools.ts";

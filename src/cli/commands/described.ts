@@ -2,7 +2,7 @@
  * Describes every command with its options, as the completions, the man page and docs/reference/commands.md show them. Loads the
  * files of all verbs, so only these import it.
  */
-import type { Verb } from "../verb.ts";
+import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";
 import { ALSO, type Command, COMMANDS, type CommandName } from "./table.ts";
 

@@ -3,7 +3,7 @@
  * this folder.
  */
 import { PalaceError } from "../../base/errors.ts";
-import type { Verb } from "../verb.ts";
+import type { Verb } from "../define-verb.ts";
 
 /** Without an action it lists the actions, as MemPalace's commands do. */
 export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {

@@ -1,7 +1,7 @@
 /** `palace events artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";
 import { callLog, isSpooled, orRefusal, readMetadata, readText, required } from "./log-call.ts";
 

@@ -1,6 +1,6 @@
 /** `palace events append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";
 import {
   callLog,

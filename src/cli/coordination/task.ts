@@ -8,7 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { handoff } from "../../protocol/handoff.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";
 import { callLog, isSpooled, orRefusal, readText, Refused, required, type Shown } from "./log-call.ts";
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, Refused, type Shown } from "./log-call.ts";
 import { wholeNumber } from "./numbers.ts";
 import { readWatchState, stateFileOf, type WatchState, writeWatchState } from "./watch-state.ts";

@@ -6,7 +6,7 @@ import { preflight, refuse } from "../../devbox/recreate/preflight.ts";
 import { beginJob, type Recreated, runJob } from "../../devbox/recreate/recreate.ts";
 import type { Room } from "../../devbox/recreate/room.ts";
 import { openStack } from "../../devbox/up.ts";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { plural } from "../terminal/output.ts";
 import { type DevboxCall, placeOf, watched } from "./call.ts";
 

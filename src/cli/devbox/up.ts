@@ -1,6 +1,6 @@
 /** `palace devbox up`: the stack runs, and this machine's agents share its memory where they have none of their own. */
 import { brokerContainer, upStack } from "../../devbox/up.ts";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { joinStack } from "../docker/one-memory.ts";
 import { alignRows } from "../terminal/output.ts";
 import { type DevboxCall, placeOf, watched } from "./call.ts";

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import { formatBytes } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 

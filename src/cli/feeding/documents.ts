@@ -2,10 +2,10 @@
 import { dirname, join } from "node:path";
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
-import { feedDocuments } from "../../feeders/doc-miner/feed.ts";
+import { feedDocuments } from "../../feeders/doc-miner/file-documents.ts";
 import type { FeedOptions, FeedReport } from "../../feeders/doc-miner/run.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
-import { readCount } from "../verb.ts";
+import { readCount } from "../define-verb.ts";
 import { placeOf } from "./feeding.ts";
 import { type FEED_OPTIONS, runMine } from "./mining.ts";
 

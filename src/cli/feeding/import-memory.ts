@@ -6,7 +6,7 @@
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
 import type { Client } from "../../wire/client/client.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { MODE_SEPARATOR } from "../../protocol/filing.ts";
 import {

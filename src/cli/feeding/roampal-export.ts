@@ -1,6 +1,6 @@
 /** Writes every memory into a data folder that Roampal opens. Used by `palace outcome export`. */
 import type { Client } from "../../wire/client/client.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";

@@ -1,7 +1,7 @@
 /** Brings the graphs of a Roampal's data folder here, beside its memories. Used by `palace outcome import`. */
 import type { Client } from "../../wire/client/client.ts";
-import { cut } from "../../base/cut.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { cut } from "../../base/shorten.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
 import type { CarriedEntry } from "../../protocol/outcome.ts";
 import type { RoampalFolder } from "../../learning/roampal/source.ts";

@@ -3,8 +3,8 @@
  * start, and finds what came before. Used by `palace outcome import`.
  */
 import type { Client } from "../../wire/client/client.ts";
-import { cut } from "../../base/cut.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { cut } from "../../base/shorten.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
 import type { ImportReport } from "../../protocol/outcome.ts";
 import { type Found, RoampalFolder } from "../../learning/roampal/source.ts";

@@ -5,7 +5,7 @@ import { openClaudeCode } from "../../feeders/session-miner/claude-code.ts";
 import { openOpencode } from "../../feeders/session-miner/opencode.ts";
 import { openPi } from "../../feeders/session-miner/pi.ts";
 import type { HarnessName, SessionSource } from "../../feeders/session-miner/session.ts";
-import { stageHome } from "../../feeders/session-miner/stage.ts";
+import { stageHome } from "../../feeders/session-miner/staging-area.ts";
 
 /** Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openSource(

@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
-import { type Exchange, exchangeText } from "../../learning/exchange.ts";
+import { type Exchange, exchangeText } from "../../learning/turn/exchange.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";

@@ -8,7 +8,7 @@ import { launchOf } from "../../agents/install/launch.ts";
 import { CLIENTS } from "../../agents/install/paste.ts";
 import type { Change } from "../../agents/install/plan.ts";
 import type { Rival } from "../../agents/install/rivals/rival.ts";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { PACKAGE_ROOT } from "../executable.ts";

@@ -12,7 +12,7 @@ import { PalaceError } from "../../base/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
-import { restartBroker } from "../verb/restart.ts";
+import { restartBroker } from "../verbs/restart.ts";
 import { editSettings } from "./edit.ts";
 
 const OPEN_MAX_MS = 10_000;

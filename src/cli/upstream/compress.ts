@@ -5,7 +5,7 @@ import { connectClient } from "../../wire/client/client.ts";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { harmless, type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, oneDecimal, pythonFloat, thousands } from "./format.ts";
 
 const CONFIG = "entities.json";

@@ -1,12 +1,12 @@
 /** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb, type Verb } from "../verb.ts";
+import { defineVerb, type Verb } from "../define-verb.ts";
 
 const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
-  start: () => import("../verb/start.ts"),
-  stop: () => import("../verb/stop.ts"),
-  status: () => import("../verb/status.ts"),
-  jobs: () => import("../verb/jobs.ts"),
+  start: () => import("../verbs/start.ts"),
+  stop: () => import("../verbs/stop.ts"),
+  status: () => import("../verbs/status.ts"),
+  jobs: () => import("../verbs/jobs.ts"),
 };
 
 const USAGE = `mempalace daemon start|stop|status|jobs

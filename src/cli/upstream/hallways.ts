@@ -2,7 +2,7 @@
 import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../verb.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
 import { isWithoutPalace } from "./format.ts";
 
 const SHOWN = 50;

@@ -10,7 +10,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { plural } from "../terminal/output.ts";
 import { readJsonObject } from "../terminal/stdin-object.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import {
   type Checkpoint,
   CHECKPOINT_EVERY,

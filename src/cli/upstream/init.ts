@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { proposeRooms, writeProject } from "../../feeders/doc-miner/detect-rooms.ts";
-import { PROJECTS } from "../../feeders/doc-miner/front.ts";
+import { PROJECTS } from "../../feeders/doc-miner/kinds-of-run.ts";
 import { PROJECT_FILES } from "../../feeders/doc-miner/project.ts";
 import { surveyProject } from "../../feeders/doc-miner/source.ts";
 import { discoverEntities } from "../../feeders/setup/discover.ts";
@@ -21,7 +21,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 

@@ -1,6 +1,6 @@
 /** `mempalace instructions NAME`: prints the guides that the slash commands of upstream's plugins follow (palace.md 9). */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 
 const GUIDES: Readonly<Record<string, string>> = {
   init: `# MemPalace: set up

@@ -1,6 +1,6 @@
 /** `mempalace mcp`: prints the lines that register the server with an agent. */
 import { quoted } from "../../base/shell-word.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `mempalace mcp

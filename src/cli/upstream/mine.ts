@@ -1,8 +1,8 @@
 /** `mempalace mine DIR`, `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../verb.ts";
-import { verb as mine } from "../verb/mine.ts";
+import { defineVerb } from "../define-verb.ts";
+import { verb as mine } from "../verbs/mine.ts";
 import { writeOrigin } from "./origin.ts";
 
 /** Mode → the feeder's name. */

@@ -1,7 +1,7 @@
 /** `mempalace repair-status`: prints rows and persisted vectors of both collections, as upstream does. Exit code 0. */
 import { connectClient } from "../../wire/client/client.ts";
 import type { CollectionHealth } from "../../protocol/spec.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { banner, isWithoutPalace, thousands } from "./format.ts";
 
 const TIMEOUT_MS = 10 * 60_000;

@@ -1,8 +1,8 @@
 /** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb, type Verb } from "../verb.ts";
-import { verb as migratePalace } from "../verb/migrate.ts";
-import { verb as repairPalace } from "../verb/repair.ts";
+import { defineVerb, type Verb } from "../define-verb.ts";
+import { verb as migratePalace } from "../verbs/migrate.ts";
+import { verb as repairPalace } from "../verbs/repair.ts";
 import { confirmed, isWithoutPalace } from "./format.ts";
 
 const MODES = ["legacy", "max-seq-id", "from-sqlite"];
@@ -41,7 +41,7 @@ Asks first unless --yes; no terminal counts as no.`,
     const handed = config.handedOn();
     const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
     if (values["dry-run"] === true) {
-      const { verb } = await import("../verb/repair-status.ts");
+      const { verb } = await import("../verbs/repair-status.ts");
       await verb.execute(common, handed.env);
       return 0;
     }

@@ -3,14 +3,14 @@ import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
-import { defineVerb, type Verb } from "../verb.ts";
+import { defineVerb, type Verb } from "../define-verb.ts";
 
 /** `before`: arguments that come before the user's. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
 
 const outcome = (does: string, name: string): Entry => ({
   ...{ does, before: [name] },
-  load: async () => (await import("../verb/outcome.ts")).verb,
+  load: async () => (await import("../verbs/outcome.ts")).verb,
 });
 const palace = (does: string, load: () => Promise<{ verb: Verb }>): Entry => ({
   ...{ does, before: [] },
@@ -32,7 +32,7 @@ Wires agents to the memory, all that are found unless some are named (\`palace i
   args: [0, 0],
   place: "any",
   run: async ({ values, config, out }) => {
-    const { verb } = await import("../verb/install.ts");
+    const { verb } = await import("../verbs/install.ts");
     const named = AGENTS.filter((name) => values[name] === true);
     const { palace: place, env } = config.handedOn();
     let code = 0;
@@ -95,10 +95,10 @@ function readable(env: Env): Config | undefined {
 export const VERBS: Readonly<Record<string, Entry>> = {
   init: { does: "wire agents to the memory", before: [], load: () => Promise.resolve(init) },
   start: { does: "open the door for programs, at port 27182", before: [], load: () => Promise.resolve(start) },
-  stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verb/stop.ts")),
-  status: palace("what is running and what it holds", () => import("../verb/status.ts")),
+  stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verbs/stop.ts")),
+  status: palace("what is running and what it holds", () => import("../verbs/status.ts")),
   stats: outcome("how many memories each collection holds", "stats"),
-  doctor: palace("check everything, and say what to do", () => import("../verb/doctor.ts")),
+  doctor: palace("check everything, and say what to do", () => import("../verbs/doctor.ts")),
   score: outcome("ID worked|failed|partial: your own word on a memory", "score"),
   why: outcome("ID: why a memory stands where it stands", "why"),
   ingest: outcome("FILE: keep a book", "ingest"),

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../verb.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
 
 const WIDTH = 60;

@@ -13,7 +13,7 @@ import { parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../verb.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
 
 const RULE_WIDTH = 60;
 const SESSIONS_MIN = 2;

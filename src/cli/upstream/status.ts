@@ -1,7 +1,7 @@
 /** `mempalace status`: lists drawers by wing and room, as upstream prints them. */
 import { connectClient } from "../../wire/client/client.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { banner, explainNoPalace, isWithoutPalace } from "./format.ts";
 
 const ROOM_WIDTH = 20;

@@ -1,7 +1,7 @@
 /** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
 import { EXIT_PARTIAL } from "../feeding/mining.ts";
-import { defineVerb } from "../verb.ts";
-import { verb as sweep } from "../verb/sweep.ts";
+import { defineVerb } from "../define-verb.ts";
+import { verb as sweep } from "../verbs/sweep.ts";
 
 /** Upstream's exit code when some files could not be filed. */
 const EXIT_SOME_FAILED = 2;

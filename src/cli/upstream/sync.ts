@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace } from "./format.ts";
 
 const RULE = "-".repeat(55);

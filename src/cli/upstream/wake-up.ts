@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { hasPalace } from "../terminal/place.ts";
-import { defineVerb } from "../verb.ts";
+import { defineVerb } from "../define-verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
 /** The engine's answer for an empty palace. */

@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
-import { findStage, knownRoots, readManifest } from "./stage.ts";
+import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
 

@@ -5,12 +5,12 @@
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
-import type { Front } from "./front.ts";
+import type { Front } from "./kinds-of-run.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { DocumentReader } from "./source.ts";
-import type { Manifest, Stage } from "./stage.ts";
+import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;

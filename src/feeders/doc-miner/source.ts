@@ -19,7 +19,7 @@ import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { readFolder } from "../read-folder.ts";
 import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./allow.ts";
-import { DOCS, type Front } from "./front.ts";
+import { DOCS, type Front } from "./kinds-of-run.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */

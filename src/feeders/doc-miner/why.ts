@@ -14,7 +14,7 @@ import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import { DOCS_RULES, type Document, readDocument, surveyProject } from "./source.ts";
 import { findRoot } from "./root.ts";
-import { findStage, stagedPath } from "./stage.ts";
+import { findStage, stagedPath } from "./staging-area.ts";
 
 export type WhyOptions = {
   file: string;

@@ -8,7 +8,7 @@
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { makeFolder, syncPath } from "../../base/folders.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,7 +1,7 @@
 /** The thread that makes a backup; started for it and ended with it. */
 import { workerData } from "node:worker_threads";
-import { armFault } from "../../base/fault.ts";
-import { type Progress, Steps } from "../../base/steps.ts";
+import { armFault } from "../../base/fault-point.ts";
+import { type Progress, Steps } from "../../base/job-progress.ts";
 import { serveThread } from "../../base/thread.ts";
 import { makeBackup, type MakeInput, type MakeReport } from "./make.ts";
 

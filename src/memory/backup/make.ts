@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { faultPoint } from "../../base/fault.ts";
-import type { Steps } from "../../base/steps.ts";
+import { faultPoint } from "../../base/fault-point.ts";
+import type { Steps } from "../../base/job-progress.ts";
 import { assertTarget } from "./target.ts";
 import { type ListedBackup, noteBackup } from "./known-backups.ts";
 import type { Counts, UnreadFile } from "./manifest.ts";

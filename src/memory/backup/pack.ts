@@ -6,7 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { syncFile, syncPath } from "../../base/folders.ts";
 import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts";
 import { END_BYTES, padding, tarHeader } from "./tar.ts";

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
 import { CLOSETS, DRAWERS } from "../ledger/outbox-kinds.ts";
 import { OutboxList } from "../ledger/write/outbox-list.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";
 import { LEDGER, TOKENS } from "./contents.ts";

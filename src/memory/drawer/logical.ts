@@ -2,7 +2,7 @@
  * Logical drawers: an id that was given out means one row, or all slices of a long text. Long diary entries are cut and found the same
  * way. The engine's read side and write side use it (upstream-latest.md 2.1).
  */
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx } from "../port/ledger.ts";
 import { baseName, codePointLength, head } from "../text/text.ts";

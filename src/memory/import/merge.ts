@@ -3,7 +3,7 @@
  * so a part that is sent again finds its rows and changes nothing. Runs inside the transaction on the writer thread; the
  * preview runs the same rules and changes nothing.
  */
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";

@@ -4,7 +4,7 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { RESTORE_HINT } from "./json-column.ts";

@@ -1,6 +1,6 @@
 /**
  * The part of the ledger that memory with outcomes uses, as one of Roampal's profiles sees it: nothing of another profile is there.
- * Implemented by learning/apart.ts over the ledger.
+ * Implemented by learning/memory/profiles.ts over the ledger.
  */
 import type { LedgerReader, LedgerTx } from "./ledger.ts";
 import type { StandingTx } from "./outcome.ts";

@@ -4,7 +4,7 @@
  * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */
 import type { Clock } from "../../base/clock.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { Embedder, LexicalIndex, LexicalParts, VectorIndex } from "../port/search.ts";
 import type { Candidate } from "./fusion.ts";

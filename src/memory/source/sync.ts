@@ -4,7 +4,7 @@
  * result. A file only counts as deleted when another source file still exists in its folder, and the folder is the one
  * it was mined from: an unmounted volume, or a broker on another machine than the files, must not look like a deletion.
  */
-import { cut } from "../../base/cut.ts";
+import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";
 import { canBePath } from "../../base/path-size.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";

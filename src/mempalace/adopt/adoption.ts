@@ -3,7 +3,7 @@
  * one batch in each transaction; after a kill at any point the palace is read again. Nothing in the palace is changed.
  * Called by reconciler.ts when palace and ledger differ; broker/palace/palace.ts gives it the writer.
  */
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import type { IdRecipe } from "../../memory/port/drawer.ts";

@@ -3,7 +3,7 @@
  * time.
  */
 import { workerData } from "node:worker_threads";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
 import { eraseGraph, erasePalace } from "./palace-bytes.ts";
 

@@ -8,10 +8,10 @@
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import type { PalaceError } from "../../base/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { chromaFile } from "../format/chroma-file.ts";

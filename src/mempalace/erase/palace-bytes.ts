@@ -7,7 +7,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { syncFile } from "../../base/folders.ts";
 import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections } from "../format/chroma-file.ts";
 import { readMark } from "../format/palace-file.ts";

@@ -6,10 +6,10 @@
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Finding, RowName } from "../../memory/ledger/graph-row.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
 import { type LazyThread, lazyThread, type Thread, threadFile } from "../../base/thread.ts";
-import { within } from "../../base/within.ts";
+import { within } from "../../base/time-limit.ts";
 import type { RoomCount } from "../../memory/port/graph.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { GraphMethods } from "./graph-thread.ts";

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { WriteAheadLog } from "../../memory/ledger/write/write-ahead-log.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 

@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } f
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { makeFolder, syncPath } from "../../base/folders.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -21,7 +21,7 @@ import { copyEvents } from "./event-log.ts";
 import { type GraphCounts, writeGraphFiles } from "./graph-files.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { Steps } from "../../base/steps.ts";
+import type { Steps } from "../../base/job-progress.ts";
 import { verifyCollection } from "./verify.ts";
 
 const BATCH_ROWS = 100;

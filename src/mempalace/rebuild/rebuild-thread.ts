@@ -1,13 +1,13 @@
 /** Thread on which a palace is exported, rebuilt or verified; started for one such job and ended with it. */
 import { workerData } from "node:worker_threads";
-import { armFault } from "../../base/fault.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
 import type { PalaceHealthReport } from "../../protocol/spec.ts";
 import { type ExportInput, exportPalace, type ExportReport } from "./export.ts";
 import { type HealthInput, lookThrough } from "./health.ts";
 import { probePalace } from "./migrate.ts";
 import { type RepairInput, repairPalace, type RepairReport } from "./repair.ts";
-import { type Progress, Steps } from "../../base/steps.ts";
+import { type Progress, Steps } from "../../base/job-progress.ts";
 
 export type RebuildThreadData = { fault: string | undefined };
 

@@ -4,13 +4,13 @@
  * (rebuild-thread.ts) while none of our writers uses the palace.
  */
 import { mkdirSync } from "node:fs";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
 import { ContentHash } from "./content-hash.ts";
 import { readOtherCollections } from "./others.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { Steps } from "../../base/steps.ts";
+import type { Steps } from "../../base/job-progress.ts";
 import { draftFolder, swapIn, tidy } from "./swap.ts";
 import { verifyCollection } from "./verify.ts";
 

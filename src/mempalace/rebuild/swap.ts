@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { syncPath } from "../../base/folders.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AdoptionReport } from "../../protocol/spec.ts";
 import { chromaFile } from "../format/chroma-file.ts";
-import { parseSeen } from "./seen.ts";
+import { parseSeen } from "./last-look.ts";
 
 /** Counted from the broker's start. A thousand drawers are adopted in less than a second. */
 const WAIT_MAX_MS = 10_000;

@@ -19,9 +19,9 @@ import { refusalOf } from "../format/refusal.ts";
 import type { CompareMethods, CompareThreadData } from "./compare-thread.ts";
 import type { Comparison } from "./compare.ts";
 import type { CountedDriver } from "./counted-driver.ts";
-import { lookAt } from "./position.ts";
+import { lookAt } from "./palace-position.ts";
 import { consumeShutdownMarker, writeShutdownMarker } from "./shutdown-marker.ts";
-import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./seen.ts";
+import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type Seen } from "./last-look.ts";
 
 export type WatchOptions = {
   palaceDir: string;

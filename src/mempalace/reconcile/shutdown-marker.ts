@@ -5,7 +5,7 @@
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";
 import { chromaFile, readChroma } from "../format/chroma-file.ts";
-import { parseSeen } from "./seen.ts";
+import { parseSeen } from "./last-look.ts";
 
 const BUSY_TIMEOUT_MS = 1_000;
 const MARKER_MAX = 2 ** 31 - 1;

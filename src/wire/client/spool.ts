@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
-import { faultPoint } from "../../base/fault.ts";
+import { faultPoint } from "../../base/fault-point.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { unwritable } from "../../base/state-files.ts";

@@ -5,14 +5,14 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { spelledOut } from "../../../src/learning/acronyms.ts";
-import { concepts } from "../../../src/learning/concepts.ts";
-import { contextType } from "../../../src/learning/context-type.ts";
-import { solutionsOf } from "../../../src/learning/known-solutions.ts";
-import type { Collection } from "../../../src/learning/memory.ts";
-import { age } from "../../../src/learning/memory-object.ts";
-import { conceptNumber } from "../../../src/learning/question.ts";
-import { afterRouted, route, type Route } from "../../../src/learning/routing.ts";
+import { spelledOut } from "../../../src/learning/search/acronyms.ts";
+import { concepts } from "../../../src/learning/question/concepts.ts";
+import { contextType } from "../../../src/learning/question/context-type.ts";
+import { solutionsOf } from "../../../src/learning/search/known-solutions.ts";
+import type { Collection } from "../../../src/learning/memory/memory.ts";
+import { age } from "../../../src/learning/memory/described.ts";
+import { conceptNumber } from "../../../src/learning/question/question.ts";
+import { afterRouted, route, type Route } from "../../../src/learning/search/routing.ts";
 import type { Telling } from "../../../src/memory/port/outcome.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 import { seededRandom } from "../../helpers/random.ts";

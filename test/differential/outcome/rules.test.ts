@@ -5,12 +5,12 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { chunks } from "../../../src/learning/books.ts";
-import { type Collection, idIn, newStanding } from "../../../src/learning/memory.ts";
-import { afterOutcome } from "../../../src/learning/outcome.ts";
-import { fate } from "../../../src/learning/promotion.ts";
-import { rank } from "../../../src/learning/ranking.ts";
-import { wilson } from "../../../src/learning/wilson.ts";
+import { chunks } from "../../../src/learning/memory/cut-book.ts";
+import { type Collection, idIn, newStanding } from "../../../src/learning/memory/memory.ts";
+import { afterOutcome } from "../../../src/learning/scoring/apply-outcome.ts";
+import { fate } from "../../../src/learning/scoring/promotion.ts";
+import { rank } from "../../../src/learning/search/ranking.ts";
+import { wilson } from "../../../src/learning/scoring/wilson.ts";
 import type { Outcome } from "../../../src/memory/port/outcome.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";

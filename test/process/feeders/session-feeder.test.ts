@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, syml
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { SessionReport } from "../../../src/feeders/session-miner/feed.ts";
+import type { SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
 import {
   assistant,
   called,

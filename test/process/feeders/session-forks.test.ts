@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { SessionReport } from "../../../src/feeders/session-miner/feed.ts";
+import type { SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
 import { createOpencodeDatabase, type OpencodeDatabase, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 

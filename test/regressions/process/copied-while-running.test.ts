@@ -34,7 +34,7 @@ test("a copy of a folder that is in use is a separate memory", { timeout: TIMEOU
   } finally {
     await palace.run("palace", ["stop"], { env });
   }
-  // The same file at another path, as a mount point shows it.
+  // A mount point shows the file at another path.
   const mounted = join(palace.home, "mounted");
   mkdirSync(mounted);
   linkSync(brokerFile, join(mounted, "broker.json"));

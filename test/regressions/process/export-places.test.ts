@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { exportPalace, type ExportInput } from "../../../src/mempalace/rebuild/export.ts";
-import { Steps } from "../../../src/base/steps.ts";
+import { Steps } from "../../../src/base/job-progress.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
 import { ROOT } from "../../helpers/palace.ts";
 
@@ -39,7 +39,7 @@ test.each(["link/new", "link/palace", "link/../home/new", "home/..x/../new", "li
   },
 );
 
-test("a link to nowhere is refused as one", async () => {
+test("a dangling link is refused and named as a link", async () => {
   symlinkSync("/nowhere/at/all", join(folder, "dangling"));
   await expect(exportPalace(input(join(folder, "dangling")), new Steps())).rejects.toMatchObject({
     message: expect.stringMatching(/is a symbolic link$/) as string,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 test("waiting with a negative time ends without a warning", () => {
   const program = `
-    import { within } from "${new URL("../../../src/base/within.ts", import.meta.url).href}";
+    import { within } from "${new URL("../../../src/base/time-limit.ts", import.meta.url).href}";
     process.on("warning", (warning) => console.log(warning.name));
     console.log(await within(new Promise(() => {}), -100));
     setImmediate(() => {});`;

@@ -1,6 +1,6 @@
 /** The broker returns memory to the system after heavy work, and never during it. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startMemoryRelease } from "../../../src/broker/palace/memory.ts";
+import { startMemoryRelease } from "../../../src/broker/palace/heap.ts";
 import { createLog } from "../../../src/base/log.ts";
 
 const MINUTE_MS = 60_000;

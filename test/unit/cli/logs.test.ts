@@ -1,6 +1,6 @@
 /** A log line as people read it. */
 import { expect, test } from "vitest";
-import { formatLine } from "../../../src/cli/verb/logs.ts";
+import { formatLine } from "../../../src/cli/verbs/logs.ts";
 
 test("time, level, event and fields are one readable line", () => {
   const line = JSON.stringify({

@@ -1,9 +1,9 @@
 /** A usage error shows every way to call a command, in one line, and where to read more. */
 import { expect, test } from "vitest";
-import { usageError } from "../../../src/cli/verb.ts";
-import { verb as projects } from "../../../src/cli/verb/projects.ts";
-import { verb as search } from "../../../src/cli/verb/search.ts";
-import { verb as token } from "../../../src/cli/verb/token.ts";
+import { usageError } from "../../../src/cli/define-verb.ts";
+import { verb as projects } from "../../../src/cli/verbs/projects.ts";
+import { verb as search } from "../../../src/cli/verbs/search.ts";
+import { verb as token } from "../../../src/cli/verbs/token.ts";
 
 test("several calls, and a long one, are shown in full", () => {
   expect(usageError(token.usage, "wrong").hint).toBe(

@@ -1,15 +1,15 @@
 /** The test vectors of outcome-memory.md 12, to six decimals. */
 import { expect, test } from "vitest";
-import { chunks } from "../../../src/learning/books.ts";
-import { concepts } from "../../../src/learning/concepts.ts";
-import { fuseByPlace } from "../../../src/learning/fusion.ts";
+import { chunks } from "../../../src/learning/memory/cut-book.ts";
+import { concepts } from "../../../src/learning/question/concepts.ts";
+import { fuseByPlace } from "../../../src/learning/search/fusion.ts";
 import type { Standing, Telling } from "../../../src/memory/port/outcome.ts";
-import { newStanding, type Collection } from "../../../src/learning/memory.ts";
-import { afterOutcome } from "../../../src/learning/outcome.ts";
-import { fate } from "../../../src/learning/promotion.ts";
-import { rank } from "../../../src/learning/ranking.ts";
-import { timeWeight } from "../../../src/learning/time-weight.ts";
-import { wilson } from "../../../src/learning/wilson.ts";
+import { newStanding, type Collection } from "../../../src/learning/memory/memory.ts";
+import { afterOutcome } from "../../../src/learning/scoring/apply-outcome.ts";
+import { fate } from "../../../src/learning/scoring/promotion.ts";
+import { rank } from "../../../src/learning/search/ranking.ts";
+import { timeWeight } from "../../../src/learning/scoring/time-weight.ts";
+import { wilson } from "../../../src/learning/scoring/wilson.ts";
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 5, 1);

@@ -1,12 +1,12 @@
 /** The stored form of a question, and the lessons from earlier answered questions (outcome-memory.md 3.6, 8.2–8.5). */
 import { expect, test } from "vitest";
-import { entitiesNamed } from "../../../src/learning/content-graph.ts";
-import { likeness, solutionsOf } from "../../../src/learning/known-solutions.ts";
-import { rateOf } from "../../../src/learning/lessons.ts";
-import { USUAL_WEIGHT } from "../../../src/learning/memory.ts";
-import { conceptNumber, keptConcepts, questionOf } from "../../../src/learning/question.ts";
-import { route, routesOf } from "../../../src/learning/routing.ts";
-import { Searches } from "../../../src/learning/searched.ts";
+import { entitiesNamed } from "../../../src/learning/search/content-graph.ts";
+import { likeness, solutionsOf } from "../../../src/learning/search/known-solutions.ts";
+import { rateOf } from "../../../src/learning/search/lessons.ts";
+import { USUAL_WEIGHT } from "../../../src/learning/memory/memory.ts";
+import { conceptNumber, keptConcepts, questionOf } from "../../../src/learning/question/question.ts";
+import { route, routesOf } from "../../../src/learning/search/routing.ts";
+import { Searches } from "../../../src/learning/search/recent-searches.ts";
 import type { Answered, Telling } from "../../../src/memory/port/outcome.ts";
 
 const QUESTION = "How do I configure TypeScript strict mode?";

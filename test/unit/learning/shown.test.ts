@@ -3,11 +3,11 @@
  * (outcome-memory.md 3.8, 6.4, 6.5).
  */
 import { expect, test } from "vitest";
-import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/learning/injection.ts";
-import { asksNothing } from "../../../src/learning/asked.ts";
-import { bestOf } from "../../../src/learning/likeness.ts";
-import { firstSentence, profileText } from "../../../src/learning/profile.ts";
-import { plainScoringPrompt, scoringPrompt } from "../../../src/learning/scoring-prompt.ts";
+import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/learning/turn/injection.ts";
+import { asksNothing } from "../../../src/learning/turn/repeated-question.ts";
+import { bestOf } from "../../../src/learning/search/likeness.ts";
+import { firstSentence, profileText } from "../../../src/learning/turn/user-profile.ts";
+import { plainScoringPrompt, scoringPrompt } from "../../../src/learning/turn/scoring-prompt.ts";
 
 const shown = (more: Partial<Shown> = {}): Shown => ({
   ...{ id: "working_12ab34cd", collection: "working", text: "tea", age: "2d", proven: 0.5, effective: undefined },

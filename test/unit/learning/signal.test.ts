@@ -1,8 +1,8 @@
 /** The effect of each signal on a score, and when a question counts as asked again. */
 import { expect, test } from "vitest";
-import { askedMark } from "../../../src/learning/asked.ts";
-import { newStanding } from "../../../src/learning/memory.ts";
-import { afterSignal, isSignal, SIGNALS } from "../../../src/learning/signal.ts";
+import { askedMark } from "../../../src/learning/turn/repeated-question.ts";
+import { newStanding } from "../../../src/learning/memory/memory.ts";
+import { afterSignal, isSignal, SIGNALS } from "../../../src/learning/scoring/signal.ts";
 import type { OutcomeSource, Signal } from "../../../src/memory/port/outcome.ts";
 import { HOST_SIGNALS } from "../../../src/protocol/outcome.ts";
 

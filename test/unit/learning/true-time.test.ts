@@ -1,7 +1,7 @@
 /** A memory ages by the time that has really passed, whatever the machine's clock says before and after. */
 import { expect, test } from "vitest";
-import { isTrueTime, tick, type TrueTime, trueAgeMs } from "../../../src/learning/true-time.ts";
-import { type Moment, moment, passedMs } from "../../../src/base/boot.ts";
+import { isTrueTime, tick, type TrueTime, trueAgeMs } from "../../../src/learning/scoring/true-time.ts";
+import { type Moment, moment, passedMs } from "../../../src/base/uptime.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -9,7 +9,7 @@ import { PalaceWriter } from "../../../src/mempalace/driver/files/palace-writer.
 import { chromaFile, DRAWERS } from "../../../src/mempalace/format/chroma-file.ts";
 import { ContentHash } from "../../../src/mempalace/rebuild/content-hash.ts";
 import { type ExportInput, exportPalace } from "../../../src/mempalace/rebuild/export.ts";
-import { Steps } from "../../../src/base/steps.ts";
+import { Steps } from "../../../src/base/job-progress.ts";
 import { tidy } from "../../../src/mempalace/rebuild/swap.ts";
 import { verifyCollection } from "../../../src/mempalace/rebuild/verify.ts";
 import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";

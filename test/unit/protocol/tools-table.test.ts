@@ -22,7 +22,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** What there is a table of functions for. A kind and keeper that nobody answers does not compile here. */
+/** Pairs of kind and keeper with a table of functions. A pair without one does not compile here. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;
@@ -111,7 +111,7 @@ test.each(ROWS)(
       const response = JSON.parse(
         answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
       ) as RpcResponse;
-      // What its arguments alone refuse was looked at to be kept, too.
+      // A write that its arguments alone refuse counts as one that may be spooled.
       return codeOf(response) === "answered";
     };
     expect(kept({})).toBe(tool.spool === "always");

@@ -4,7 +4,7 @@
  * point loses nothing: a text stays listed until its vector is committed.
  */
 import type { Log } from "../../../base/log.ts";
-import { within } from "../../../base/within.ts";
+import { within } from "../../../base/time-limit.ts";
 import type { Changes, NewVector, PendingText } from "../../port/ledger.ts";
 import type { Embedder } from "../../port/search.ts";
 

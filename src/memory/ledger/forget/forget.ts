@@ -10,12 +10,12 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.ts";
 import type { LedgerTables } from "../tables/tables.ts";
-import { carriedImages, carriedRows, carriedTest } from "./carried.ts";
+import { carriedImages, carriedRows, carriedTest } from "./roampal-graph.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
 import { type Clean, cleanImported, cleanImportedImages, type Written } from "./imported.ts";
 import { forgetQuestions } from "./questions.ts";
 import { stringsOf } from "./strings.ts";
-import { TextParts } from "./text-parts.ts";
+import { TextParts } from "./cut-texts.ts";
 
 /** The journal holds this in place of a forgotten text. */
 const FORGOTTEN = "[forgotten]";

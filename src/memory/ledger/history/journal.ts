@@ -3,13 +3,13 @@
  * texts are shortened; forgotten texts are cut out. Used by writer.ts on the writer thread, inside its transactions.
  */
 import { hash } from "node:crypto";
-import { isMoment, type Moment } from "../../../base/boot.ts";
-import { faultPoint } from "../../../base/fault.ts";
+import { isMoment, type Moment } from "../../../base/uptime.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import { parseJson } from "../../../base/parse-json.ts";
 import type { WriteCall } from "../../port/ledger.ts";
 import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import type { Image } from "../tables/images.ts";
+import type { Image } from "../tables/before-images.ts";
 
 /** The journal holds longer strings as their length and hash; the text itself is in the drawer. */
 const TEXT_MAX = 256;

@@ -10,7 +10,7 @@ import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest, isMetadata } from "../record.ts";
-import type { ImageKind } from "../tables/images.ts";
+import type { ImageKind } from "../tables/before-images.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };

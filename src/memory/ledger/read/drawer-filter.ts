@@ -4,7 +4,7 @@
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { FILED_AT } from "../schema/filed-schema.ts";
+import { FILED_AT } from "../schema/filed-index.ts";
 
 /**
  * Finds a room in any wing through the index of (wing, room): an index of rooms alone would cost every write a page.

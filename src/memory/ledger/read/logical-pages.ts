@@ -5,7 +5,7 @@
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
-import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
+import { PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
 type Entry = { id: string; isSplit: number; total?: number };

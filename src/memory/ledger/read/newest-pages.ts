@@ -5,7 +5,7 @@
 import type { PlaceFilter } from "../../port/drawer.ts";
 import { isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { PARENT, SLICE_ORDER } from "../schema/parent-schema.ts";
+import { PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
 
 /** SQLite's own name for the index of the ids. */

@@ -4,7 +4,7 @@
  */
 export const QUESTION_SCHEMA = `
 -- One row an outcome whose question is known, and goes with it. "collection": where the memory was then; "concepts": a JSON array of
--- whole numbers (learning/question.ts).
+-- whole numbers (learning/question/question.ts).
 CREATE TABLE IF NOT EXISTS question (
   id TEXT NOT NULL,
   nth INTEGER NOT NULL,

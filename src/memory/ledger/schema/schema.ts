@@ -6,14 +6,14 @@
  * each row made bulk ingest half as fast.
  */
 
-import { CARRIED_SCHEMA } from "./carried-schema.ts";
+import { CARRIED_SCHEMA } from "./roampal-graph-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
-import { FILED_SCHEMA } from "./filed-schema.ts";
+import { FILED_SCHEMA } from "./filed-index.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
-import { PARENT_SCHEMA } from "./parent-schema.ts";
+import { PARENT_SCHEMA } from "./slice-index.ts";
 import { QUESTION_SCHEMA } from "./question-schema.ts";
 import { SCORED_SCHEMA } from "./scored-schema.ts";
 import { STANDING_SCHEMA } from "./standing-schema.ts";

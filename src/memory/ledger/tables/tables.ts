@@ -9,15 +9,15 @@ import { type Changes, type LedgerTx } from "../../port/ledger.ts";
 import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
-import { SLICES_OF, slicesBound } from "../schema/parent-schema.ts";
+import { SLICES_OF, slicesBound } from "../schema/slice-index.ts";
 import { AdoptedDigests } from "./adopted-digests.ts";
-import { SqliteCarriedTx } from "./carried.ts";
-import { SqliteImportedTx } from "./imported.ts";
+import { SqliteCarriedTx } from "./roampal-graph.ts";
+import { SqliteImportedTx } from "./imported-journal.ts";
 import { SqliteClosetTx } from "./closets.ts";
 import { SqliteConversationTx } from "./conversations.ts";
 import { SqliteGraphTx } from "./graph.ts";
-import { Images, type StateOf } from "./images.ts";
-import { SqlitePartTx } from "./parts.ts";
+import { Images, type StateOf } from "./before-images.ts";
+import { SqlitePartTx } from "./document-parts.ts";
 import { SqliteStandingTx } from "./standings.ts";
 
 /** Upstream shows this many places of a source before it deletes it. */

@@ -3,7 +3,7 @@
  * without effect, so a kill is repaired by reading the palace again. Drawers that the ledger has not sent yet are newer
  * and stay. Used by writer.ts; public-palace/adopt reads the rows.
  */
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -2,7 +2,7 @@
  * Writes closets beside the engine's writes: their vectors, what has reached the public palace, and what others have
  * there. It does for closets what writer.ts and adopt-rows.ts do for drawers. Lives on the writer thread.
  */
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import type { NewVector } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";

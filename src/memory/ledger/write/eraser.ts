@@ -6,7 +6,7 @@
  * again.
  */
 import { statSync } from "node:fs";
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import { type LedgerDatabase, translateError } from "../open.ts";
 import type { Maintenance } from "./maintenance.ts";
 

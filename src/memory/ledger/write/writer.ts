@@ -11,8 +11,8 @@
  * without the earlier ones.
  */
 import { closeSync, openSync, statSync } from "node:fs";
-import { type Moment, passedMs } from "../../../base/boot.ts";
-import { faultPoint } from "../../../base/fault.ts";
+import { type Moment, passedMs } from "../../../base/uptime.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import { syncData } from "../../../base/folders.ts";
 import { quantize } from "../../../base/quantize.ts";
 import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";

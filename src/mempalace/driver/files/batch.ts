@@ -4,7 +4,7 @@
  * applied. Used by palace-writer.ts.
  */
 import type Database from "better-sqlite3";
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import { isList, type Metadata } from "../../../memory/port/drawer.ts";
 import { type PalaceRecord } from "../../../memory/port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";

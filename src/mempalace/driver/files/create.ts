@@ -6,7 +6,7 @@ import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import { chromaFile, type ChromaDatabase, DEFAULT_DATABASE } from "../../format/chroma-file.ts";
 import { MIGRATIONS } from "../../format/migrations.ts";
 

@@ -1,6 +1,6 @@
 /** Thread that owns the connection to the palace's files; started by files.ts, so that no commit holds up the broker. */
 import { workerData } from "node:worker_threads";
-import { armFault } from "../../../base/fault.ts";
+import { armFault } from "../../../base/fault-point.ts";
 import { serveThread } from "../../../base/thread.ts";
 import type { PlaceFilter } from "../../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";

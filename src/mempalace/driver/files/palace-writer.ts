@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { faultPoint } from "../../../base/fault.ts";
+import { faultPoint } from "../../../base/fault-point.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import {

@@ -7,7 +7,7 @@ import {
   planFeed,
   type PlanInput,
 } from "../../../../src/feeders/doc-miner/plan.ts";
-import type { Entry, Manifest, Stage } from "../../../../src/feeders/doc-miner/stage.ts";
+import type { Entry, Manifest, Stage } from "../../../../src/feeders/doc-miner/staging-area.ts";
 import type { FilingRecord } from "../../../../src/protocol/spec.ts";
 
 const found = { path: "a.md", mtime: 100.5, size: 7 };

@@ -12,7 +12,7 @@ import {
   stageDocument,
   stagedPath,
   unstageDocument,
-} from "../../../../src/feeders/doc-miner/stage.ts";
+} from "../../../../src/feeders/doc-miner/staging-area.ts";
 import { writeNotes } from "../../../../src/feeders/notes.ts";
 
 let home: string;

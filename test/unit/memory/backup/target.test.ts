@@ -18,7 +18,7 @@ import type { SnapshotSource } from "../../../../src/memory/backup/snapshot.ts";
 import { assertTarget } from "../../../../src/memory/backup/target.ts";
 import { ROOT } from "../../../../scripts/main.ts";
 import { backupName } from "../../../../src/memory/backup/name.ts";
-import { Steps } from "../../../../src/base/steps.ts";
+import { Steps } from "../../../../src/base/job-progress.ts";
 import { tarHeader } from "../../../../src/memory/backup/tar.ts";
 
 let root: string;

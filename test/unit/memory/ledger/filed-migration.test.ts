@@ -78,7 +78,7 @@ test("after a kill while the index is made, the next process migrates the ledger
   writeFileSync(
     script,
     `import Database from ${require};
-     const { FILED_SCHEMA } = await import(${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/schema/filed-schema.ts"))});
+     const { FILED_SCHEMA } = await import(${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/schema/filed-index.ts"))});
      const ledger = new Database(process.argv[2]);
      ledger.exec("PRAGMA cache_size = 10; BEGIN IMMEDIATE");
      ledger.exec(FILED_SCHEMA);

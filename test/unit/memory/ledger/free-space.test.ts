@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
-import { moment } from "../../../../src/base/boot.ts";
+import { moment } from "../../../../src/base/uptime.ts";
 
 /** Limits that keep no history: before-images are deleted at once. */
 const NOTHING_KEPT = { journalRetentionMs: 1, undoMs: 1, imagesBytes: 0 };

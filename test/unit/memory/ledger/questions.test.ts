@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { conceptNumber, questionOf } from "../../../../src/learning/question.ts";
+import { conceptNumber, questionOf } from "../../../../src/learning/question/question.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
-import { why } from "../../../../src/learning/why.ts";
+import { why } from "../../../../src/learning/scoring/why.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { digest } from "../../../../src/memory/ledger/record.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";

@@ -1,4 +1,4 @@
-/** What ends an attempt to connect: an error of ours or of the system is an outage, and any other is a bug. */
+/** An attempt to connect that ends with an error of ours or of the system is an outage; any other error is a bug. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -136,7 +136,7 @@ test("a request that a broker has had for long is put to the next one, too", asy
   await expect.poll(() => answers).toMatchObject([{ id: 1, result: "from the next" }]);
 });
 
-test("what got no answer is put to the next broker at the same endpoint, also when that comes a while later", async () => {
+test("an unanswered call goes to the next broker at the same endpoint, even if that broker starts later", async () => {
   const first: number[] = [];
   await serve(({ id }, socket) => {
     first.push(id);

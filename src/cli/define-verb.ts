@@ -1,0 +1,191 @@
+/**
+ * Defines a command and how it runs: parse, run, print the error, exit. Every executable of ours except the shim and the
+ * broker goes through `runVerb`. Imported by the entry points and the files in verb/.
+ */
+import { dirname } from "node:path";
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { hasBridge } from "../wire/client/bridge.ts";
+import { type Config, loadConfig } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
+import { leave } from "../base/exit-process.ts";
+import { unwritable } from "../base/state-files.ts";
+import { VERSION } from "../base/version.ts";
+import { PalaceError } from "../base/errors.ts";
+import { nearestWord } from "./terminal/nearest.ts";
+import { Output } from "./terminal/output.ts";
+import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
+import { spelled } from "./terminal/spelling.ts";
+
+const COMMON = {
+  palace: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** Text of --help about --palace. */
+const PLACES: Readonly<Record<Place | "writing", string>> = {
+  there: " (a palace that is there)",
+  anew: " (a palace begins there if there is none)",
+  writing: " (a palace begins there if there is none and something is written)",
+  any: "",
+};
+
+type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
+
+export type Call<T extends ParseArgsOptionsConfig> = {
+  values: Values<T>;
+  args: string[];
+  config: Config;
+  env: Env;
+  out: Output;
+};
+
+export type VerbParts<T extends ParseArgsOptionsConfig> = {
+  /** Shown by --help: the call on the first line, then what it does. */
+  usage: string;
+  options: T;
+  /** The fewest and the most positional arguments. */
+  args: readonly [number, number];
+  /** Demand on --palace; by default, a palace must exist there. */
+  place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
+  /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
+  forOwner?: true;
+  /** True: the command itself shows what is wrong with the settings file. */
+  showsSettingsFaults?: boolean;
+  /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
+  run(call: Call<T>): Promise<number>;
+};
+
+export type Verb = {
+  usage: string;
+  /** For the completions; a verb whose subverbs have options of their own has none. */
+  options?: ParseArgsOptionsConfig;
+  /** Subverbs with options of their own. */
+  subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
+  execute(argv: readonly string[], env: Env): Promise<number>;
+};
+
+export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbParts<T>): Verb {
+  return {
+    usage: parts.usage,
+    options: parts.options,
+    execute: async (argv, env) => {
+      const { values, positionals } = parse(parts, argv);
+      const common = values as Values<typeof COMMON>;
+      const out = new Output({ json: common.json === true, palace: common.palace });
+      if (common.help === true) {
+        const place = typeof parts.place === "function" ? "writing" : (parts.place ?? "there");
+        out.text(`${parts.usage}\n\nEverywhere: --palace DIR${PLACES[place]}, --json, --help`);
+        return 0;
+      }
+      if (common.version === true) {
+        out.text(`palace-devbox ${VERSION}`);
+        return 0;
+      }
+      const [min, max] = parts.args;
+      if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
+      if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
+      // An unset variable becomes an empty argument, which as a folder would mean the working directory.
+      if (positionals.includes("")) throw usageError(parts.usage, "an argument is empty");
+      if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
+      const config = loadConfig(env, { palace: common.palace });
+      if (parts.showsSettingsFaults !== true) warnOfSettings(config, out);
+      if (common.palace !== undefined) {
+        const place =
+          typeof parts.place === "function" ? await parts.place({ values, args: positionals }) : parts.place;
+        assertPlace(config, place ?? "there", (line) => out.notice(`palace: ${line}`));
+      }
+      const call = { values, args: positionals, config, env, out };
+      if (parts.forOwner !== true || !hasBridge(config)) return parts.run(call);
+      return (await import("./docker/owner.ts")).asOwner(call, (owned) => parts.run(owned));
+    },
+  };
+}
+
+/** A broker does not start with such a file, and every other command goes on without the value. */
+function warnOfSettings({ settings }: Config, out: Output): void {
+  for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
+    out.notice(`palace: ${message}; this command goes on without it`);
+    out.notice(`  ${out.spelled(hint)}`);
+  }
+}
+
+/** Runs a command to its end and ends the process with its exit code. */
+export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
+  // `palace search x | head` closes our stdout early: that is not a failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+  try {
+    return await leave(await verb.execute(argv, env));
+  } catch (error) {
+    return leave(reportError(name, error, argv));
+  }
+}
+
+/** Prints an error as one sentence and one hint, or as JSON, and returns the exit code. */
+export function reportError(name: string, thrown: unknown, argv: readonly string[]): number {
+  const error = asKnown(thrown);
+  const isKnown = error instanceof PalaceError;
+  const { code, message, ...known } = isKnown
+    ? error
+    : {
+        code: "INTERNAL",
+        message: `${name} failed: ${String(error)}`,
+        hint: "this is a bug; please report it with the lines above",
+      };
+  const hint = spelled(known.hint, namedPalace(argv) || undefined);
+  if (!isKnown && error instanceof Error && error.stack !== undefined) process.stderr.write(`${error.stack}\n`);
+  if (hasFlag(argv, "--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  else process.stderr.write(`${name}: ${message}\n${hint === "" ? "" : `  ${hint}\n`}`);
+  return isKnown ? error.exitCode : 70;
+}
+
+/**
+ * Turns the error of a full or read-only disk into one that the user can fix: it is not a bug of ours, wherever it
+ * appears.
+ */
+function asKnown(thrown: unknown): unknown {
+  const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
+  if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
+  return unwritable(path === undefined ? "one of our folders" : dirname(path), thrown);
+}
+
+export function usageError(usage: string, problem: string): PalaceError {
+  const [calls = ""] = usage.split("\n\n");
+  // Each call gets its own line, a long one several.
+  const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
+  const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
+  return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
+}
+
+function parse<T extends ParseArgsOptionsConfig>(
+  parts: VerbParts<T>,
+  argv: readonly string[],
+): { values: Values<T>; positionals: string[] } {
+  try {
+    const options = { ...COMMON, ...parts.options };
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    return { values: values as Values<T>, positionals };
+  } catch (error) {
+    if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
+      throw error;
+    const problem = (error.message.split(". ")[0] ?? "").replace(/\.$/, "");
+    const [, flag] = /^Unknown option '--([^'=]+)/.exec(problem) ?? [];
+    const near = flag === undefined ? undefined : nearestWord(flag, Object.keys({ ...COMMON, ...parts.options }));
+    throw usageError(parts.usage, near === undefined ? problem : `${problem}; did you mean --${near}?`);
+  }
+}
+
+/** True when one of the flags is among the options. */
+export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));
+}
+
+/** Reads a whole-number option of at least `min`. Errors: CONFIG_USAGE. */
+export function readCount(value: string | undefined, name: string, fallback: number, min = 0): number {
+  if (value === undefined) return fallback;
+  if (/^\d{1,9}$/.test(value) && Number(value) >= min) return Number(value);
+  const what = min === 0 ? "a number" : `a number from ${min} on`;
+  throw new PalaceError("CONFIG_USAGE", `--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
+}

@@ -1,0 +1,70 @@
+/** `palace add TEXT`: files a note of a person's own. */
+import { homedir } from "node:os";
+import type { Config } from "../../config/config.ts";
+import { projectAround } from "../../feeders/doc-miner/root.ts";
+import { newKey } from "../../base/ids.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { JsonObject } from "../../protocol/spec.ts";
+import { shortId } from "../terminal/drawer.ts";
+import { editText } from "../terminal/editor.ts";
+import type { Output } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
+import { callOrSpool } from "../tool-call.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const WING = "me";
+const ROOM = "notes";
+
+export const verb = defineVerb({
+  usage: `palace add [TEXT...] [--wing W] [--room R]
+
+Files a note, word for word, and prints its id. Without TEXT it reads stdin, or opens $EDITOR on a terminal.
+
+  --wing W   file into wing W (else the project of this folder; outside of a project: ${WING})
+  --room R   file into room R (else ${ROOM})
+While no broker answers, the note is spooled on this machine and filed as soon as one does.`,
+  options: { wing: { type: "string" }, room: { type: "string" } },
+  args: [0, Infinity],
+  place: "anew",
+  run: async ({ values, args, config, env, out }) => {
+    const place = { wing: values.wing ?? (await wingHere(config)), room: values.room ?? ROOM };
+    const isTyped = args.length > 0 && !(args.length === 1 && args[0] === "-");
+    if (!isTyped && args.length === 0 && process.stdin.isTTY)
+      return editText("", env, out, (text) => file(text, place, config, out));
+    const text = isTyped ? args.join(" ") : (await readUtf8(process.stdin)).replace(/\r?\n$/, "");
+    return file(text, place, config, out);
+  },
+});
+
+/** Errors: CONFIG_USAGE for an empty text, PROTOCOL_BAD_PARAMS for what the tool refuses. */
+async function file(
+  content: string,
+  { wing, room }: { wing: string; room: string },
+  config: Config,
+  out: Output,
+): Promise<number> {
+  if (content.trim() === "")
+    throw new PalaceError("CONFIG_USAGE", "the note is empty; nothing was filed", 'palace add "what to remember"');
+  const agent = config.agentName ?? "palace add";
+  const args = { wing, room, content, added_by: agent };
+  const done = (await callOrSpool({
+    ...{ config, agent, name: "mempalace_add_drawer", args, key: newKey() },
+  })) as JsonObject;
+  if (done["success"] === false || typeof done["error"] === "string")
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was filed; see palace add --help");
+  if (out.isJson) {
+    out.document(done);
+    return 0;
+  }
+  const id = String(done["drawer_id"] ?? "");
+  if (id !== "") out.text(id);
+  if (done["spooled"] === true) out.notice(`no broker answers: kept on this machine for ${wing} / ${room}`);
+  else if (done["reason"] === "already_exists") out.notice(`this note is in ${wing} / ${room} already`);
+  else out.notice(out.spelled(`filed in ${wing} / ${room}; to see it: palace show ${shortId(id)}`));
+  return 0;
+}
+
+async function wingHere(config: Config): Promise<string> {
+  const project = await projectAround(process.cwd(), config.paths.cacheDir);
+  return project === undefined || project.root === homedir() ? WING : project.wing;
+}

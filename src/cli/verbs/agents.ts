@@ -1,0 +1,78 @@
+/** `palace install status`: lists the coding agents of this machine, and whether they are wired. */
+import { AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
+import { findAgent } from "../../agents/install/detect.ts";
+import { type Parts, wiringOf } from "../../agents/install/install.ts";
+import type { Rival } from "../../agents/install/rivals/rival.ts";
+import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { noticeRivals, wiringParts } from "../report/wiring.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const USAGE = `palace install status
+
+The coding agents of this machine, each with its state:
+
+  wired      as palace install would do it now
+  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: said below, with what to type
+  drifted    something of ours is there, but not as it should be: palace install puts it right
+  read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
+  not wired  nothing of ours is there
+
+Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {},
+  args: [0, 0],
+  place: "any",
+  run: async ({ values, config, out }) => {
+    const parts = wiringParts(config, (values as { palace?: string }).palace);
+    const agents = AGENTS.map((agent) => describe(agent, parts));
+    if (out.isJson) out.document({ agents });
+    else
+      out.table(
+        agents.map(({ agent, version, generation, state, config: file }) => [
+          generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
+          ...[version ?? "-", state, file],
+        ]),
+      );
+    for (const { agent, state, problem, rivals } of agents) {
+      if (problem !== undefined) out.notice(`${agent}: ${problem}`);
+      if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} mends it`));
+      if (state === "read-only")
+        out.notice(out.spelled(`${agent}: palace install ${agent} --dry-run prints the missing lines`));
+      noticeRivals(out, agent, rivals);
+    }
+    return 0;
+  },
+});
+
+type Described = {
+  agent: string;
+  found: boolean;
+  program: string | null;
+  version: string | null;
+  /** The generation of opencode; null when neither its version nor its settings tell. */
+  generation?: 1 | 2 | null;
+  state: string;
+  config: string;
+  problem?: string;
+  rivals: Rival[];
+};
+
+function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
+  const { program, version, hasFolder } = findAgent(agent, parts.places);
+  const found = program !== undefined || hasFolder;
+  const generation = agent === "opencode" && found ? { generation: opencodeGeneration(parts.places) ?? null } : {};
+  const known = { agent, found, program: program ?? null, version: version ?? null, ...generation };
+  const config = configFile(agent, parts.places);
+  try {
+    const wiring = wiringOf(agent, parts);
+    if (wiring === "not wired") return { ...known, state: found ? wiring : "not found", config, rivals: [] };
+    const rivals = rivalsOf(agent, parts, process.cwd());
+    return { ...known, state: wiring === "wired" && rivals.length > 0 ? "conflict" : wiring, config, rivals };
+  } catch (error) {
+    if (!(error instanceof PalaceError)) throw error;
+    return { ...known, state: "unreadable", config, problem: error.message, rivals: [] };
+  }
+}

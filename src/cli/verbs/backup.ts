@@ -1,0 +1,91 @@
+/** `palace backup`: writes one file of everything that cannot be rebuilt. */
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { backupName } from "../../memory/backup/name.ts";
+import { isBridged } from "../../wire/client/bridge.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
+import { unknownFolder } from "../report/backup-health.ts";
+import { reportCancelled } from "../report/job.ts";
+import { backUp, type BackupResult } from "../report/take-backup.ts";
+import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
+
+Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
+the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may go on meanwhile. Without a name it goes
+to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
+Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
+
+  --encrypt               encrypt it with a passphrase (age format); asks for one if none is given in another way
+  --passphrase-file FILE  the first line of FILE is the passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
+  --force                 replace an older file of that name`,
+  options: {
+    encrypt: { type: "boolean" },
+    "passphrase-file": { type: "string" },
+    force: { type: "boolean" },
+  },
+  args: [0, 1],
+  forOwner: true,
+  run: async ({ values, args, config, out }) => {
+    const isPipe = args[0] === "-";
+    if (isPipe && (out.isJson || process.stdout.isTTY))
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup is nothing for a terminal",
+        "palace backup - > FILE",
+      );
+    const given = config.backup.passphrase(values["passphrase-file"]);
+    const isAsked = values.encrypt === true && given === undefined;
+    const passphrase = isAsked ? await readPassphrase(config, undefined, true) : given;
+    if (isAsked && passphrase === undefined)
+      throw new PalaceError("CONFIG_USAGE", "there is no passphrase", "add --passphrase-file FILE");
+    const file = isPipe ? null : goalOf(config, args[0], passphrase !== undefined);
+    const made = await backUp(config, { file, passphrase, replace: values.force === true }, out);
+    if (made === undefined) return reportCancelled(out);
+    if (out.isJson) out.document({ ...made });
+    else print(made, isPipe, out);
+    const unknown = args[0] === undefined && isOwnBroker(config) ? unknownFolder(config) : undefined;
+    if (unknown !== undefined)
+      out.notice(
+        out.spelled(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`),
+      );
+    return 0;
+  },
+});
+
+/** True if the broker has this machine's settings. */
+function isOwnBroker(config: Config): boolean {
+  return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
+}
+
+function goalOf({ paths, backup }: Config, given: string | undefined, isEncrypted: boolean): string {
+  const path = resolve(given ?? backup.dir ?? ".");
+  const isFolder =
+    given === undefined || given.endsWith("/") || statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  return isFolder === true ? join(path, backupName(paths.tag, new Date(), isEncrypted)) : path;
+}
+
+function print(
+  { file, bytes, counts, leftOut, unreadable = [], encrypted, unsettled, journalSeq }: BackupResult,
+  isPipe: boolean,
+  out: Output,
+): void {
+  const held = [
+    plural(counts.drawers, "drawer"),
+    plural(counts.facts, "fact"),
+    plural(counts.links, "link"),
+    plural(counts.events, "event"),
+  ].join(", ");
+  const say = isPipe ? (line: string) => out.notice(line) : (line: string) => out.text(line);
+  say(`${held}, up to write ${journalSeq}: ${file} (${formatBytes(bytes)}${encrypted ? ", encrypted" : ""})`);
+  if (unsettled !== null) out.notice(`${unsettled}; those that are not here yet are not in it`);
+  if (leftOut.length > 0)
+    out.notice(`not in it: the palace's collection ${leftOut.join(", ")}; palace export DIR has it`);
+  for (const { name, why } of unreadable) out.notice(`not in it: ${name}, which cannot be read: ${why}`);
+  if (!isPipe) out.text(out.spelled(`Read it through: palace backup verify ${file}`));
+}

@@ -1,0 +1,208 @@
+/** `palace bridge`: manages the connection from this container to the broker of its host, over SSH. */
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { containerOf, setUpDockerBridge } from "../../wire/bridge/docker-setup.ts";
+import { endBridge } from "../../wire/bridge/end-resident.ts";
+import { ensureKey } from "../../wire/bridge/key.ts";
+import { runResident } from "../../wire/bridge/resident.ts";
+import { type BridgeSettings, keyFile, readSettings, readState, removeSettings } from "../../wire/bridge/settings.ts";
+import { fingerprintOf, forgetOnHost, setUpBridge } from "../../wire/bridge/setup.ts";
+import { isHeldOnDemand } from "../../broker/life/lock.ts";
+import { connectClient } from "../../wire/client/client.ts";
+import { readBrokerFile } from "../../wire/client/discover.ts";
+import type { Config } from "../../config/config.ts";
+import { dockerOptions } from "../docker/one-memory.ts";
+import { createLog } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { logFile } from "../terminal/log-rotation.ts";
+import { formatDuration } from "../terminal/output.ts";
+import { type Call, defineVerb, readCount } from "../define-verb.ts";
+
+const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
+palace bridge setup docker:CONTAINER
+palace bridge status
+palace bridge key
+palace bridge remove
+
+Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
+demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
+proves the round trip; running it again changes nothing. key prints the public key, which it makes if there is none, for a host
+that cannot be asked from here (\`palace gate authorize KEY\` there). remove takes all of it back.
+
+With docker:CONTAINER it is the other way round: this machine's agents use the broker in that container (of the compose stack:
+palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up where this machine has no memories of its own.
+
+  --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
+  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
+  --ssh-config FILE   the configuration your own \`ssh\` uses
+  --port N            the host's SSH port
+  --host-key SHA256:… the fingerprint of the host's key, where your own ssh has not met the host yet
+  --new-host-key      the host was set up anew: pin the key it shows now
+  --remote-palace CMD how the host calls our command line (default: palace)
+  --remote-dir DIR    which palace of the host (default: its own default)
+  --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;
+
+const OPTIONS = {
+  streamlocal: { type: "boolean" },
+  "through-ssh": { type: "boolean" },
+  "ssh-config": { type: "string" },
+  port: { type: "string" },
+  "host-key": { type: "string" },
+  "new-host-key": { type: "boolean" },
+  "remote-palace": { type: "string" },
+  "remote-dir": { type: "string" },
+  "remote-socket": { type: "string" },
+} as const;
+
+const OWN_BROKER_MAX_MS = 10_000;
+const POLL_MS = 50;
+
+type BridgeCall = Call<typeof OPTIONS>;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: OPTIONS,
+  args: [1, 2],
+  place: "any",
+  run: async (call) => {
+    const { args, config } = call;
+    const [action = "", host] = args;
+    if (action === "setup" && host !== undefined) return setup(call, host);
+    if (action === "status" && host === undefined) return status(call);
+    if (action === "key" && host === undefined) return key(call);
+    if (action === "remove" && host === undefined) return remove(call);
+    if (action === "run" && host === undefined) return run(config);
+    throw new PalaceError("CONFIG_USAGE", `palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
+  },
+});
+
+async function setup(call: BridgeCall, target: string): Promise<number> {
+  const { config, env, out } = call;
+  const container = containerOf(target);
+  const settings =
+    container === undefined
+      ? await setUpSsh(call, target)
+      : await setUpDockerBridge(config.paths, container, dockerOptions(env));
+  await endBridge(config.paths);
+  await ownBrokerLeft(config);
+  if (existsSync(config.paths.ledgerFile))
+    out.notice(
+      `${config.paths.home} has memories of its own; they stay there and are not asked while there is a bridge`,
+    );
+  const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
+  const { instanceId, version } = client.health;
+  client.close();
+  if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
+  else out.text(`The bridge stands: the broker of ${settings.target} answers (${version}).`);
+  return 0;
+}
+
+function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<BridgeSettings> {
+  const sshConfig = values["ssh-config"];
+  return setUpBridge({
+    paths: config.paths,
+    target,
+    kind: values["through-ssh"] === true ? "command" : values.streamlocal === true ? "streamlocal" : "gate",
+    newHostKey: values["new-host-key"] === true,
+    remotePalace: values["remote-palace"] ?? "palace",
+    onStep: (text) => out.isJson || out.notice(text),
+    ...(values.port !== undefined && { port: readCount(values.port, "port", 22) }),
+    ...(values["host-key"] !== undefined && { fingerprint: values["host-key"] }),
+    ...(values["remote-dir"] !== undefined && { remoteDir: values["remote-dir"] }),
+    ...(values["remote-socket"] !== undefined && { remoteSocket: values["remote-socket"] }),
+    ...(sshConfig !== undefined && { sshConfig }),
+  });
+}
+
+/**
+ * A broker that was started on demand here notices the bridge within a second and exits; its agents then use the bridge.
+ */
+async function ownBrokerLeft({ paths }: Config): Promise<void> {
+  const own = readBrokerFile(paths.brokerFile)?.instanceId;
+  if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;
+  const deadline = performance.now() + OWN_BROKER_MAX_MS;
+  while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
+}
+
+/** Uses the bridge that is set up here, whatever MEMPALACE_BROKER says. */
+function overBridge(config: Config): Config {
+  return { ...config, endpoint: undefined };
+}
+
+async function status({ config, out }: BridgeCall): Promise<number> {
+  const settings = readSettings(config.paths);
+  if (settings === undefined) {
+    if (out.isJson) out.document({ bridge: null });
+    else out.text(out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
+    return 0;
+  }
+  const state = readState(config.paths);
+  const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
+    (client) => {
+      client.close();
+      return { ok: true as const, instanceId: client.health.instanceId, version: client.health.version };
+    },
+    (error: unknown) => ({ ok: false as const, why: (error as Error).message }),
+  );
+  const { target, host, port, user, kind, hostKey } = settings;
+  const report = { target, host, port, user, kind, hostKey: hostKey && fingerprintOf(Buffer.from(hostKey, "base64")) };
+  if (out.isJson) out.document({ bridge: report, resident: state ?? null, through });
+  else {
+    out.table([
+      ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
+      ["local end", config.paths.bridgeSocketPath],
+      ["resident", describe(state)],
+      ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
+    ]);
+  }
+  return through.ok ? 0 : 3;
+}
+
+function sshRows({ paths }: Config, { target, host, port, user, kind, hostKey }: BridgeSettings): string[][] {
+  const pinned = hostKey === "" ? "left to ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
+  return [
+    ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
+    ["kind", kind],
+    ["host key", pinned],
+    ["key", kind === "command" ? "left to ssh" : keyFile(paths)],
+  ];
+}
+
+function key({ config, out }: BridgeCall): number {
+  const publicKey = ensureKey(config.paths);
+  if (out.isJson) out.document({ publicKey, file: keyFile(config.paths) });
+  else out.text(publicKey);
+  return 0;
+}
+
+function describe(state: ReturnType<typeof readState>): string {
+  if (state === undefined) return "has not run yet";
+  const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
+  // An older resident reports no hint. The hint `palace bridge status` is useless to a user who has just typed it.
+  const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
+  const hint = isOwn ? "" : ` → ${state.hint}`;
+  return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;
+}
+
+async function remove({ values, config, out }: BridgeCall): Promise<number> {
+  const settings = readSettings(config.paths);
+  const forgotten = await forgetOnHost(config.paths, values["remote-palace"] ?? "palace");
+  await endBridge(config.paths);
+  removeSettings(config.paths);
+  if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
+  else
+    out.text(
+      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} is gone from here.`,
+    );
+  if (!forgotten && settings !== undefined)
+    out.notice(
+      `the host still has its entry: remove the line ending in palace-bridge from ${settings.user}'s authorized_keys`,
+    );
+  return 0;
+}
+
+async function run(config: Config): Promise<number> {
+  const log = createLog(logFile(`${config.paths.stateDir}/bridge.log`), config.logLevel);
+  await runResident({ paths: config.paths, idleExitMs: config.idleExitMs, log });
+  return 0;
+}

@@ -1,0 +1,57 @@
+/** `palace mine convos DIR`: files the transcripts of conversations with agents and people. */
+import { dirname, join } from "node:path";
+import { feedTranscripts } from "../../feeders/convo-miner/file-transcripts.ts";
+import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
+import { plural, printable } from "../terminal/output.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace mine convos DIR [--wing W] [--extract HOW] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
+
+Files transcripts: Claude Code, Codex, Gemini and pi sessions, exports of Claude.ai, ChatGPT, Slack and Continue, and plain
+text (.txt .md .json .jsonl). DIR may be one file. Run it again at any time: a transcript that grew is read on from where it
+stopped, and only what is new in it is filed. What vanishes from DIR stays in the palace.
+
+  --wing W              file into wing W (else: wing_api for the folders of coding agents, or the folder's name)
+  --extract HOW         exchange (default): all that was said; general: decisions, preferences, milestones, problems and
+                        feelings, each in the room of its kind; both may be filed of the same transcripts
+  --limit N             file at most N transcripts
+  --include-subagents   also what is in folders named subagents
+  --agent NAME          who it is filed by
+  --dry-run             say what would be filed, change nothing
+  --force               send everything again; what the palace holds already is kept
+  --quiet               no progress, no summary`,
+  options: {
+    ...FEED_OPTIONS,
+    extract: { type: "string" },
+    "include-subagents": { type: "boolean" },
+  },
+  args: [1, 1],
+  place: feedPlace,
+  run: ({ values, args: [dir = ""], config, out }) => {
+    const survey = surveyTranscripts(dir, values["include-subagents"] === true);
+    const options = {
+      ...{ wing: wingOf(survey.root, values.wing), extract: readExtract(values.extract), filing: config.filing() },
+      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+      ...{ limit: readCount(values.limit, "limit", 0), agent: values.agent ?? config.agentName ?? "mempalace" },
+    };
+    const { cacheDir, palace } = placeOf(config);
+    return runMine({
+      ...{ command: "palace mine convos", values, config, out, source: "transcript" },
+      run: async ({ connect, watch, signal }) => {
+        const report = await feedTranscripts({
+          ...{ options, files: survey.files, folder: survey.root, nameOf: (sourceFile) => sourceFile },
+          place: { home: join(dirname(cacheDir), "mempalace-convos"), root: survey.root, palace },
+          ...{ caller: await connect(), watch, signal },
+        });
+        report.skipped.unshift(...survey.skipped);
+        report.failed += survey.unreadable;
+        return report;
+      },
+      printSum: (report) =>
+        out.text(transcriptsDone(report, `${printable(report.wing)}: ${plural(report.files, "transcript")}`)),
+    });
+  },
+});

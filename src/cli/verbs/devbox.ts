@@ -1,0 +1,73 @@
+/** `palace devbox`: the compose stack of this clone, or of this package. */
+import type { DevboxCall } from "../devbox/call.ts";
+import { defineVerb, usageError } from "../define-verb.ts";
+
+const SUBS = {
+  up: ["workspace", "share", "from", "fresh"],
+  shell: [],
+  status: [],
+  recreate: ["no-build", "force"],
+  down: ["volumes", "yes", "no-backup"],
+  restore: ["yes"],
+} as const;
+
+const USAGE = `palace devbox up [--workspace DIR] [--share] [--from PROJECT | --fresh]
+palace devbox shell [-- CMD ...]
+palace devbox status
+palace devbox recreate [--no-build] [--force]
+palace devbox down [--volumes [--yes PROJECT] [--no-backup]]
+palace devbox restore FOLDER|FILE [--yes PROJECT]
+
+The stack of docker-compose.yml: chroma, broker and the devbox, in which agents work. Memory and home are volumes; nothing but
+down --volumes erases them. Plain docker compose works beside it.
+
+  up        builds what is missing or older than its sources, and starts it. DIR becomes /workspace, and stays it (.env).
+            --share: the stack is another clone's, and this one's too from now on. --from: after COMPOSE_PROJECT_NAME was
+            changed, memory and home of the project that it was are copied to this one's; the old ones stay. --fresh: without them
+  shell     a login zsh in tmux session main, where it was left; CMD instead runs there, also without a terminal
+  status    services, health, image, volumes, workspace, drawers, the last backup, a recreate that was not finished
+  recreate  makes the containers anew from new images: agents' writes are drained, memory and home copied and verified, and
+            counted again in the new stack. What is not as it was is rolled back, with exit code 5. Killed at any point, the next
+            recreate or up finishes it. --no-build: from the images that are there; --force: whatever is at work in the stack
+  down      ends and removes the containers. --volumes erases memory and home too, after a copy (--no-backup: without) and once the
+            project's name was typed (--yes PROJECT: here)
+  restore   puts a copy into the stack: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).
+            The memory that is there stays beside it. If it has drawers or facts, you type the project's name first (--yes PROJECT)`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    workspace: { type: "string" },
+    share: { type: "boolean" },
+    from: { type: "string" },
+    fresh: { type: "boolean" },
+    "no-build": { type: "boolean" },
+    force: { type: "boolean" },
+    volumes: { type: "boolean" },
+    yes: { type: "string" },
+    "no-backup": { type: "boolean" },
+  },
+  args: [1, 1_000],
+  place: "any",
+  run: async (call) => {
+    const [name = "", ...rest] = call.args;
+    if (!Object.hasOwn(SUBS, name)) throw usageError(USAGE, `palace devbox has no ${name}`);
+    const sub = name as keyof typeof SUBS;
+    const foreign = Object.keys(call.values).find(
+      (option) =>
+        Object.values(SUBS)
+          .flat()
+          .some((one) => one === option) && !SUBS[sub].some((one) => one === option),
+    );
+    if (foreign !== undefined) throw usageError(USAGE, `palace devbox ${sub} takes no --${foreign}`);
+    if (!["shell", "restore"].includes(sub) && rest.length > 0)
+      throw usageError(USAGE, `unexpected argument: ${rest[0] ?? ""}`);
+    const devbox: DevboxCall = { ...call, rest };
+    if (sub === "up") return (await import("../devbox/up.ts")).up(devbox);
+    if (sub === "shell") return (await import("../devbox/shell.ts")).shell(devbox);
+    if (sub === "status") return (await import("../devbox/status.ts")).status(devbox);
+    if (sub === "recreate") return (await import("../devbox/recreate.ts")).recreate(devbox);
+    if (sub === "restore") return (await import("../devbox/restore.ts")).restore(devbox);
+    return (await import("../devbox/down.ts")).down(devbox);
+  },
+});

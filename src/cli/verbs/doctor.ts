@@ -1,0 +1,78 @@
+/** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
+import { PalaceError } from "../../base/errors.ts";
+import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
+import { checkJudge } from "../doctor/judge-model.ts";
+import { checkSettingsFile } from "../doctor/settings.ts";
+import { runChecks } from "../report/checks.ts";
+import type { Output } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const EXIT_UNWELL = 1;
+
+export const verb = defineVerb({
+  usage: `palace doctor [--fix [--dry-run]] [--no-start]
+
+Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
+tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
+
+  --fix        first put right what is safe to, and say each thing: folders of ours that are missing, sockets and notes of a dead
+               broker, a broker that should run, spooled writes, agents that are wired by an older version, a backup that is due.
+               Nothing that somebody has written is deleted, and no stop by hand is lifted
+  --dry-run    with --fix: only say what would be done
+  --no-start   do not start a broker`,
+  options: { fix: { type: "boolean" }, "dry-run": { type: "boolean" }, "no-start": { type: "boolean" } },
+  args: [0, 0],
+  showsSettingsFaults: true,
+  run: async ({ values, config, out }) => {
+    const [isFix, isDryRun] = [values.fix === true, values["dry-run"] === true];
+    if (isDryRun && !isFix)
+      throw new PalaceError("CONFIG_USAGE", "--dry-run goes with --fix", "palace doctor --fix --dry-run");
+    const mayStart = values["no-start"] !== true;
+    const fixes = isFix ? await applyFixes(await planFixes(config, mayStart, out), isDryRun) : undefined;
+    if (fixes !== undefined && !out.isJson) printFixes(fixes, isDryRun, out);
+    const found = [
+      ...(await runChecks(config, mayStart && !isDryRun)),
+      ...(await checkSettingsFile(config)),
+      ...(await checkJudge(config.settings.env)),
+    ];
+    const checks = found.map((check) => ({
+      ...check,
+      hint: out.spelled(check.hint),
+    }));
+    const isWell = checks.every(({ state }) => state !== "fail");
+    if (out.isJson)
+      out.document({
+        healthy: isWell,
+        ...(fixes !== undefined && { dryRun: isDryRun, fixes: spelledFixes(fixes, out) }),
+        checks,
+      });
+    else {
+      out.table(
+        checks.map(({ name, state, detail, hint }) => [
+          state === "fail" ? "FAIL" : state,
+          name,
+          hint === "" ? detail : `${detail} → ${hint}`,
+        ]),
+      );
+    }
+    return isWell && fixes?.some(({ state }) => state === "failed") !== true ? 0 : EXIT_UNWELL;
+  },
+});
+
+function printFixes(fixes: readonly Fixed[], isDryRun: boolean, out: Output): void {
+  if (fixes.length === 0) return out.text(isDryRun ? "Nothing would be put right.\n" : "Nothing to put right.\n");
+  out.table(
+    spelledFixes(fixes, out).map(({ name, what, state, error }) => [
+      { done: "done", planned: "would", failed: "FAILED" }[state],
+      name,
+      error === undefined ? what : `${what}: ${error.message} → ${error.hint}`,
+    ]),
+  );
+  out.text("");
+}
+
+function spelledFixes(fixes: readonly Fixed[], out: Output): Fixed[] {
+  return fixes.map((fix) =>
+    fix.error === undefined ? fix : { ...fix, error: { ...fix.error, hint: out.spelled(fix.error.hint) } },
+  );
+}

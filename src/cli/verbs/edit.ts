@@ -1,0 +1,108 @@
+/** `palace edit ID`: changes a drawer's text in an editor, or its place. */
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { newKey } from "../../base/ids.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { JsonObject } from "../../protocol/spec.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { findDrawer, shortId, type ShownDrawer, undoCommand } from "../terminal/drawer.ts";
+import { editText } from "../terminal/editor.ts";
+import type { Output } from "../terminal/output.ts";
+import { readUtf8 } from "../terminal/utf8.ts";
+import { callOrSpool } from "../tool-call.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace edit ID [--wing W] [--room R]
+
+Opens a drawer's text in $EDITOR and stores what you save; without a terminal it reads the new text from stdin. An unchanged text
+writes nothing. It prints the command that takes the change back. ID is a drawer's id, its beginning, or its short id.
+
+  --wing W, --room R   move the drawer there instead; its text stays`,
+  options: { wing: { type: "string" }, room: { type: "string" } },
+  args: [1, 1],
+  forOwner: true,
+  run: async ({ values, args: [given = ""], config, env, out }) => {
+    const agent = config.agentName ?? "palace edit";
+    const { wing, room } = values;
+    const drawer = await withClient(config, agent, (client) => findWithSecrets(client, given));
+    const { drawer_id: id, content: before } = drawer;
+    if (wing !== undefined || room !== undefined) {
+      const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+      const isSame = (wing ?? drawer.wing) === drawer.wing && (room ?? drawer.room) === drawer.room;
+      return isSame ? unchanged(id, out) : update(id, place, { config, agent, out });
+    }
+    const store = async (after: string): Promise<number> => {
+      if (after === before) return unchanged(id, out);
+      if (after.trim() === "")
+        throw new PalaceError("CONFIG_USAGE", "the new text is empty; nothing was changed", `palace rm ${shortId(id)}`);
+      await assertUnchanged(config, agent, { id, before });
+      return update(id, { content: after }, { config, agent, out, source: drawer.source_path });
+    };
+    if (process.stdin.isTTY) return editText(before, env, out, store);
+    const typed = await readUtf8(process.stdin);
+    return store(before.endsWith("\n") ? typed : typed.replace(/\r?\n$/, ""));
+  },
+});
+
+async function withClient<T>(config: Config, agent: string, use: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectClient({ config, agent, start: "auto" });
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** The owner edits the text with its secrets: a mask that is written back would replace them. */
+async function findWithSecrets(client: Client, given: string): Promise<ShownDrawer & { content: string }> {
+  const drawer = await findDrawer(client, given);
+  const content = drawer.content ?? "";
+  if (!content.includes("[redacted: ")) return { ...drawer, content };
+  const answer = await client.call("drawer.reveal", { id: drawer.drawer_id });
+  return answer.found ? { ...drawer, content: String(answer.drawer["content"]) } : { ...drawer, content };
+}
+
+/** Somebody else may have changed the text while the editor was open. Errors: CONFIG_USAGE. */
+async function assertUnchanged(
+  config: Config,
+  agent: string,
+  { id, before }: { id: string; before: string },
+): Promise<void> {
+  const now = await withClient(config, agent, (client) => findWithSecrets(client, id));
+  if (now.content === before) return;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    "somebody else changed this drawer meanwhile; nothing was changed",
+    `look at it, then edit it again: palace show ${shortId(id)}`,
+  );
+}
+
+type Asked = { config: Config; agent: string; out: Output; source?: string };
+
+/** Errors: PROTOCOL_BAD_PARAMS, for what the tool refuses. */
+async function update(id: string, change: JsonObject, { config, agent, out, source = "" }: Asked): Promise<number> {
+  const sinceMs = Date.now();
+  const args = { drawer_id: id, ...change };
+  const done = (await callOrSpool({
+    ...{ config, agent, name: "mempalace_update_drawer", args, key: newKey() },
+  })) as JsonObject;
+  if (done["success"] === false || typeof done["error"] === "string")
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was changed");
+  const undo = undoCommand(agent, sinceMs);
+  if (out.isJson) {
+    out.document({ ...done, undo: out.spelled(undo) });
+    return 0;
+  }
+  out.text(`Changed ${id}.`);
+  if (source !== "")
+    out.notice(`it was filed from ${shownSource(config, source)}: when that file changes, its next mine replaces this`);
+  out.notice(out.spelled(`to take it back: ${undo}`));
+  return 0;
+}
+
+function unchanged(id: string, out: Output): number {
+  if (out.isJson) out.document({ success: true, drawer_id: id, noop: true });
+  else out.text("Nothing was changed.");
+  return 0;
+}

@@ -1,0 +1,70 @@
+/** `palace export DIR`: writes a fresh palace for MemPalace, through a real Chroma. */
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { PalaceError } from "../../base/errors.ts";
+import type { JsonObject } from "../../protocol/spec.ts";
+import { reportCancelled, runJob } from "../report/job.ts";
+import { type Output, plural } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace export DIR [--chroma FILE | --without-chroma] [--partial]
+
+Writes everything into DIR as a fresh palace that MemPalace opens: drawers with metadata and vectors, closets, knowledge graph,
+tunnels and hallways. Agents may go on meanwhile: it holds one moment. DIR must not exist, or be empty; it is there when it is
+verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a folder of the broker's machine.
+
+  --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)
+  --without-chroma   write the same files without Chroma
+  --partial          leave out drawers that have no vector yet`,
+  options: { chroma: { type: "string" }, "without-chroma": { type: "boolean" }, partial: { type: "boolean" } },
+  args: [1, 1],
+  run: async ({ values, args, config, out }) => {
+    const dir = resolve(args[0] ?? "");
+    const without = values["without-chroma"] === true;
+    if (without && values.chroma !== undefined)
+      throw new PalaceError("CONFIG_USAGE", "--chroma and --without-chroma exclude each other", "leave one out");
+    const named = values.chroma?.includes("/") === true ? resolve(values.chroma) : values.chroma;
+    const chroma = without ? null : named;
+    const result = await runJob(
+      config,
+      { kind: "export", dir, partial: values.partial === true, ...(chroma !== undefined && { chroma }) },
+      out,
+    );
+    if (result === undefined) return reportCancelled(out);
+    if (out.isJson) out.document(result);
+    else print(result as unknown as Result, out);
+    return 0;
+  },
+});
+
+type Result = JsonObject & {
+  dir: string;
+  drawers: number;
+  leftOut: number;
+  later: number;
+  hash: string;
+  others: { name: string; rows: number; unreadable: number }[];
+  graph: { entities: number; facts: number; tunnels: number; hallways: number };
+  events: number;
+  writer: string;
+  withoutChroma?: string;
+};
+
+function print(result: Result, out: Output): void {
+  const { dir, drawers, leftOut, later, hash, others, graph, writer, withoutChroma: why } = result;
+  out.text(`${plural(drawers, "drawer")} written by ${writer} and verified (sha256 ${hash.slice(0, 16)}…): ${dir}`);
+  if (why !== undefined) out.notice(`${why}; the same files were written without it`);
+  if (leftOut > 0) out.text(`${plural(leftOut, "drawer")} without a vector left out`);
+  if (later > 0) out.text(`${plural(later, "drawer")} filed since then not in it`);
+  for (const { name, rows, unreadable } of others)
+    out.text(`${name}: ${plural(rows, "row")}${unreadable === 0 ? "" : `, ${unreadable} could not be read`}`);
+  out.text(
+    `graph: ${plural(graph.facts, "fact")}, ${plural(graph.tunnels, "tunnel")}, ${plural(graph.hallways, "hallway")}`,
+  );
+  if (result.events > 0) out.text(`agents: ${plural(result.events, "event")}`);
+  out.text(`Open it: mempalace --palace ${dir} status`);
+  if (graph.tunnels + graph.hallways > 0)
+    out.text(`Tunnels and hallways are looked for beside a palace: mv -n ${dir}/*.json ${dirname(dir)}/`);
+  if (!existsSync(dir)) out.notice("the folder is on the broker's machine, which is another one");
+}

@@ -1,0 +1,249 @@
+/** `palace forget`: erases drawers for good, and lists the files that still hold them. */
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { readList } from "../../memory/backup/known-backups.ts";
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { namesOf } from "../../feeders/doc-miner/filed-as.ts";
+import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
+import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
+import { removalHints } from "../report/removal-hints.ts";
+import { findTraces, removeTraces, stillHolds, type Trace } from "../report/traces.ts";
+import { backUp } from "../report/take-backup.ts";
+import { wholeIdToErase } from "../terminal/drawer.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
+import { defineVerb, usageError } from "../define-verb.ts";
+
+const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
+
+Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
+free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
+be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
+--rewrite-backups replaces the backups of palace backup that hold it by new ones, made from the memory as it is then.
+--match - reads the text from stdin, so that no shell keeps it in its history. --dry-run only lists. docs/how-to/forget.md says more.`;
+
+const WAIT_MS = 25_000;
+/** Bounds the waits for the erasure before the command reports what blocks it. */
+const ATTEMPTS_MAX = 8;
+const PREVIEW_COLUMNS = 60;
+const SHOWN_MAX = 20;
+const ELSEWHERE = "the same words stand in other drawers too, which were not asked for; --match TEXT finds them all";
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    source: { type: "string" },
+    match: { type: "string" },
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+    "rewrite-backups": { type: "boolean" },
+  },
+  args: [0, Infinity],
+  forOwner: true,
+  run: async ({ values, args, config, out }) => {
+    const asked = await readSelector(args, values.source, values.match);
+    const client = await connectClient({ config, agent: "palace forget", start: "auto" });
+    try {
+      const selector = await wholeSelector(client, config, asked, out);
+      const preview = await client.call("memory.forgetPreview", selector);
+      if (values["dry-run"] === true) {
+        const files = findTraces(config, preview);
+        const { traces: _pieces, marks: _marks, ids: _ids, ...shown } = preview;
+        if (out.isJson) out.document({ ...shown, files });
+        else {
+          tellPreview(preview, out);
+          tellFiles("Now in", files, out);
+        }
+        return 0;
+      }
+      if (!out.isJson) tellPreview(preview, out);
+      const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
+      if (!isSure) return 0;
+      const stopTelling = tellOfInterrupt(out);
+      const done = await client.call("memory.forget", selector);
+      const erased = await untilErased(client);
+      stopTelling();
+      const { removed, ...found } = clean(config, preview, selector);
+      // After a complete erasure the ledger no longer holds the asked drawers: the same words in it belong to a drawer that
+      // stays.
+      const isOther = ({ path, what }: Trace): boolean =>
+        erased.pending === 0 && what === "live" && isLedger(config, path);
+      const left = found.left.filter((trace) => !isOther(trace));
+      if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
+      erased.notes.push(...piped(config));
+      const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
+      // The rebuilt backup may hold the same words for a drawer that stays.
+      const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
+      const standing = left.filter(({ path }) => !cleaned.has(path));
+      if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left: standing });
+      else {
+        out.text(
+          `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}${graphRows(done)}; ` +
+            `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
+        );
+        tellFiles("Removed", removed, out);
+        tellFiles("Made anew", rewritten, out);
+        tellFiles("It still stands in", standing, out);
+        for (const line of removalHints(standing)) out.notice(out.spelled(line));
+        for (const note of erased.notes) out.notice(note);
+      }
+      if (erased.pending === 0) return 0;
+      for (const problem of erased.problems) out.notice(problem);
+      out.notice(
+        "forgotten, and not yet out of every file; the broker goes on with it. Repeat the command to look again",
+      );
+      return EXIT_CODES.STORE;
+    } finally {
+      client.close();
+    }
+  },
+});
+
+/** Replaces short ids by whole ones, and a file's path by the name under which it is filed. */
+async function wholeSelector(
+  client: Client,
+  config: Config,
+  asked: ForgetSelector,
+  out: Output,
+): Promise<ForgetSelector> {
+  if ("source" in asked) return findSource(client, config, asked.source, out);
+  return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
+}
+
+/** Lists backups that were streamed, which nobody can find from here. */
+function piped({ paths }: Config): string[] {
+  const made = readList(paths.home).backups.filter(({ file }) => file === null);
+  const last = made.at(-1);
+  if (last === undefined) return [];
+  const when = new Date(last.madeAtMs).toISOString();
+  return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
+}
+
+/** Rebuilds our own backups among the remaining files; an encrypted one when its passphrase is known. */
+async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
+  const rewritten: Trace[] = [];
+  const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
+  const real = new Map([...ours.keys()].filter(existsSync).map((file) => [realpathSync(file), file]));
+  for (const trace of left) {
+    const file = real.get(trace.path);
+    if (file === undefined) continue;
+    const isEncrypted = ours.get(file)?.encrypted === true;
+    const passphrase = isEncrypted ? await readPassphrase(config, undefined, false) : undefined;
+    if (isEncrypted && passphrase === undefined)
+      out.notice(`${file} is encrypted: MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE palace backup ${file} --force`);
+    else if (await isRewritten(config, file, passphrase, out)) rewritten.push(trace);
+  }
+  return rewritten;
+}
+
+/** A backup that cannot be rebuilt gets a notice and stays among the remaining files. */
+async function isRewritten(
+  config: Config,
+  file: string,
+  passphrase: string | undefined,
+  out: Output,
+): Promise<boolean> {
+  try {
+    return (await backUp(config, { file, passphrase, replace: true }, out)) !== undefined;
+  } catch (error) {
+    out.notice(`${file} was not made anew: ${(error as Error).message}`);
+    return false;
+  }
+}
+
+function isLedger({ paths }: Config, path: string): boolean {
+  return (
+    basename(path).startsWith(basename(paths.ledgerFile)) && dirname(path) === realpathSync(dirname(paths.ledgerFile))
+  );
+}
+
+/**
+ * Finds the name that a file's drawers are filed under. Feeders file a document under the path of its staged copy, so
+ * the document's name means that copy. Errors: CONFIG_USAGE.
+ */
+async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
+  const names = namesOf(file, placeOf(config));
+  const filed: string[] = [];
+  for (const source of names) if ((await client.call("memory.forgetPreview", { source })).total > 0) filed.push(source);
+  if (filed.length > 1)
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
+      `palace forget --source ${filed[0]}, and the others after it`,
+    );
+  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace mine why ${file} says more`);
+  return { source: filed[0] ?? file };
+}
+
+async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {
+  if ([ids.length > 0, source !== undefined, match !== undefined].filter(Boolean).length !== 1)
+    throw usageError(USAGE, "give drawer ids, --source or --match, one of them");
+  if (source !== undefined) return { source };
+  if (match === undefined) return { ids };
+  return { match: match === "-" ? (await readText(process.stdin)).replace(/\n$/, "") : match };
+}
+
+/** From here on Ctrl-C ends the command, while the broker goes on erasing. Returns a function that removes this handler. */
+function tellOfInterrupt(out: Output): () => void {
+  const leave = (): never => {
+    out.notice("The broker goes on erasing; repeat the command to see what is left.");
+    process.exit(EXIT_INTERRUPTED);
+  };
+  process.once("SIGINT", leave);
+  return () => process.off("SIGINT", leave);
+}
+
+/** If the broker dies meanwhile, the next call starts another one, which goes on. */
+async function untilErased(client: Client): Promise<ErasureReport> {
+  let report: ErasureReport = { pending: 1, problems: [], notes: [] };
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && report.pending > 0; attempt++) {
+    if (report.problems.length > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    report = await client.call("memory.erasure", { waitMs: WAIT_MS });
+  }
+  return report;
+}
+
+function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector): { removed: Trace[]; left: Trace[] } {
+  try {
+    return removeTraces(
+      findTraces(config, preview),
+      preview.traces.concat(preview.ids ?? []),
+      // With --match every copy that holds the text is meant, wherever it was staged.
+      "match" in selector ? undefined : preview.sources,
+    );
+  } catch (cause) {
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `a file of this machine that holds it cannot be changed: ${(cause as Error).message}`,
+      "make it writable and repeat the command",
+      { cause },
+    );
+  }
+}
+
+function graphRows({ carried = 0 }: { carried?: number }): string {
+  return carried === 0 ? "" : `, ${plural(carried, "row")} of a Roampal's graphs`;
+}
+
+function tellPreview(preview: ForgetPreview, out: Output): void {
+  const { drawers, total, missing, facts, links } = preview;
+  out.table(
+    drawers
+      .slice(0, SHOWN_MAX)
+      .map(({ drawer_id: id, wing, room, preview: text }) => [id, wing, room, shorten(text, PREVIEW_COLUMNS)]),
+  );
+  if (total > SHOWN_MAX) out.text(`… and ${total - SHOWN_MAX} more`);
+  out.text(`${plural(total, "drawer row")}, ${plural(facts, "fact")}, ${plural(links, "link")}${graphRows(preview)}.`);
+  for (const id of missing)
+    out.notice(`no drawer ${id}: what the journal and the palace's log have of it is erased all the same`);
+}
+
+function tellFiles(title: string, traces: readonly Trace[], out: Output): void {
+  if (traces.length === 0) return;
+  out.text(`${title}:`);
+  out.table(traces.map(({ path, what }) => [`  ${what}`, path]));
+}

@@ -1,0 +1,71 @@
+/** `palace gate`: runs the host's end of an SSH bridge, and manages the `authorized_keys` entries that lead to it. */
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { authorizeKey, revokeKey } from "../../wire/bridge/authorized-keys.ts";
+import { gateSocket, runGate, runOwnerGate } from "../../wire/bridge/gate.ts";
+import type { Config } from "../../config/config.ts";
+import { type Env, lastingSettings } from "../../config/env.ts";
+import { createLog } from "../../base/log.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { executable } from "../executable.ts";
+import { logFile } from "../terminal/log-rotation.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const USAGE = `palace gate
+palace gate authorize KEY [--streamlocal] [--file FILE]
+palace gate revoke KEY [--file FILE]
+palace gate socket
+palace gate owner
+
+Without arguments: sshd runs it for a bridge's key; it makes sure that a broker runs and connects to it. authorize lets the
+public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke takes the entry away; socket prints
+where a forwarding bridge ends. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
+\`docker exec\`, and no SSH key can.
+
+  --streamlocal   let the key forward too; it may then reach every socket and port that you can
+  --file FILE     default: ~/.ssh/authorized_keys`;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: { streamlocal: { type: "boolean" }, file: { type: "string" } },
+  args: [0, 2],
+  place: "any",
+  run: async ({ values, args, config, env, out }) => {
+    const [action, key] = args;
+    if (action === undefined) return gate(config, runGate);
+    if (action === "owner" && key === undefined) return gate(config, runOwnerGate);
+    const file = values.file ?? join(config.model.userHome, ".ssh", "authorized_keys");
+    const socketPath = gateSocket(config);
+    if (action === "socket" && key === undefined) {
+      if (out.isJson) out.document({ gateSocket: socketPath });
+      else out.text(socketPath);
+    } else if (action === "authorize" && key !== undefined) {
+      const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
+      if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
+      else out.text(changed ? `The key is let in by ${file}.` : `The key was let in already by ${file}.`);
+    } else if (action === "revoke" && key !== undefined) {
+      const revoked = revokeKey(file, key);
+      if (out.isJson) out.document({ file, revoked });
+      else out.text(revoked ? `The key is gone from ${file}.` : `${file} has no such entry.`);
+    } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
+    return 0;
+  },
+});
+
+/** Uses absolute paths and the current settings, because sshd starts it with almost no environment. */
+function gateCommand(config: Config, env: Env): string[] {
+  const [node, file] = executable("palace");
+  const { palace } = config.handedOn();
+  return ["env", ...lastingSettings(env), realpathSync(node), realpathSync(file), "gate", ...palace];
+}
+
+async function gate(config: Config, run: typeof runGate): Promise<number> {
+  const log = createLog(logFile(`${config.paths.stateDir}/gate.log`), config.logLevel);
+  try {
+    await run({ config, stdin: process.stdin, stdout: process.stdout });
+    return 0;
+  } catch (error) {
+    log.warn("the gate stayed shut", { asked: config.sshCommand, why: (error as Error).message });
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+/** `palace import FILE|DIR`: merges another memory into the running one. */
+import { createHash } from "node:crypto";
+import { join, resolve } from "node:path";
+import { openOtherMemory, type OtherMemory } from "../../memory/backup/other-memory.ts";
+import { isBridged } from "../../wire/client/bridge.ts";
+import { connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { armFault, faultPoint } from "../../base/fault-point.ts";
+import { IMPORT_KINDS } from "../../protocol/import.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
+import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
+import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
+import { reportCancelled } from "../report/job.ts";
+import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { Progress } from "../terminal/progress.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const NAMED_MAX = 5;
+const SOURCES = { backup: "a backup", home: "a palace's home", mempalace: "files of MemPalace" } as const;
+
+export const verb = defineVerb({
+  usage: `palace import FILE|DIR [--dry-run] [--passphrase-file FILE]
+
+Merges another memory into the running one: a backup (FILE), or a palace's home, an export or a palace of MemPalace (DIR),
+which is only read. Drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files come with their ids,
+texts, times, wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
+is filed a second time beside yours. Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command
+takes the import back.
+
+  --dry-run               what would come, and what is here already; changes nothing
+  --passphrase-file FILE  the first line of FILE is the backup's passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
+  options: { "dry-run": { type: "boolean" }, "passphrase-file": { type: "string" } },
+  args: [1, 1],
+  place: ({ values }) => (values["dry-run"] === true ? "there" : "anew"),
+  forOwner: true,
+  run: async ({ values, args, config, out }) => {
+    armFault(config.fault);
+    const from = resolve(args[0] ?? "");
+    const isDry = values["dry-run"] === true;
+    const joined = await withInterrupt((signal) => merge(config, { from, isDry, values, out, signal }), {
+      onStop: () => (out.isJson ? undefined : out.notice("Stopping after the part that is being sent.")),
+    });
+    if (joined === undefined) return reportCancelled(out);
+    if (out.isJson) out.document(joined);
+    else out.text(out.spelled(describe(joined)));
+    return joined.complete ? 0 : EXIT_INTERRUPTED;
+  },
+});
+
+type Asked = {
+  from: string;
+  isDry: boolean;
+  values: { "passphrase-file"?: string | undefined };
+  out: Output;
+  signal: AbortSignal;
+};
+
+/** Returns undefined when Ctrl-C came before anything was sent. */
+async function merge(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
+  let other: OtherMemory;
+  const isHere = config.endpoint === undefined && !isBridged(config);
+  const progress = new Progress({ silent: out.isJson });
+  try {
+    other = await openOtherMemory(from, {
+      cacheDir: config.paths.cacheDir,
+      ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
+      makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
+      signal,
+      passphrase: () => readPassphrase(config, values["passphrase-file"], false),
+      onBytes: (done, total) =>
+        progress.step(done, total, `reading ${formatBytes(done)} of ${formatBytes(total)}`, undefined),
+    });
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
+    throw error;
+  } finally {
+    progress.end();
+  }
+  faultPoint("import.after-open");
+  try {
+    const client = await connectClient({ config, agent: importerOf(from), start: "auto" });
+    try {
+      return await importMemory(client, other, { from, isDry, silent: out.isJson, signal });
+    } finally {
+      client.close();
+    }
+  } finally {
+    other.close();
+  }
+}
+
+/** Name in the journal: the same for every run from one path, so that one undo takes all of them back. */
+function importerOf(from: string): string {
+  return `palace import ${createHash("sha256").update(from).digest("hex").slice(0, 8)}`;
+}
+
+function describe(joined: Joined): string {
+  const { from, kind, dryRun, complete, rows, kept, keptSources, gone, beside, refused, notImported, undo } = joined;
+  const would = dryRun ? "would be " : "";
+  const listed = (of: "added" | "updated" | "here"): string =>
+    IMPORT_KINDS.filter((one) => one !== "source" && rows[one][of] > 0)
+      .map((one) => counted(one, rows[one][of]))
+      .join(", ");
+  const [added, updated, here] = [listed("added"), listed("updated"), listed("here")];
+  const others = Object.entries(notImported).map(([what, count]) => `${count} ${what}`);
+  const lines: [isShown: boolean, line: string][] = [
+    [added !== "", `${would}added: ${added}`],
+    [updated !== "", `${would}updated, since the other memory has a newer state: ${updated}`],
+    [added + updated === "" && complete, "nothing to add: everything is here"],
+    [here !== "", `here already: ${here}`],
+    [beside.length > 0, `changed on both sides, ${would}filed beside yours: ${named(beside.map(({ id }) => id))}`],
+    [kept.length > 0, `changed here, and stay as they are: ${named(kept)}`],
+    [
+      keptSources.length > 0,
+      `mined files that are here in another version, and stay as they are (palace mine brings the newest): ${named(keptSources)}`,
+    ],
+    [gone.length > 0, `came before and were deleted here since, so they stay away: ${named(gone)}`],
+    [refused.length > 0, `refused: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
+    [others.length > 0, `not imported: ${others.join(", ")}`],
+    [!complete, "interrupted; the same command goes on"],
+    [undo !== null, `to take all of it back: palace history undo --client "${undo?.client}" --since ${undo?.since}`],
+  ];
+  const title = `${from} (${SOURCES[kind]}):`;
+  return [title, ...lines.flatMap(([isShown, line]) => (isShown ? [`  ${line}`] : []))].join("\n");
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${plural(names.length, "item")}: ${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+}

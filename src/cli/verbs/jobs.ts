@@ -1,0 +1,46 @@
+/** `palace status jobs`: lists the broker's long-running jobs, running and done. */
+import { connectClient } from "../../wire/client/client.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { formatDuration, printable } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace status jobs [cancel ID]
+
+Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
+  options: {},
+  args: [0, 2],
+  forOwner: true,
+  run: async ({ args: [what, id], config, out }) => {
+    if (what !== undefined && (what !== "cancel" || id === undefined))
+      throw new PalaceError(
+        "CONFIG_USAGE",
+        "palace status jobs takes nothing, or cancel ID",
+        "palace status jobs --help",
+      );
+    const client = await connectClient({ config, agent: "palace jobs", start: "auto" });
+    try {
+      if (id !== undefined) await client.call("job.cancel", { id });
+      const { jobs } = await client.call("job.list", {});
+      if (out.isJson) out.document({ jobs });
+      else if (jobs.length === 0) out.text("No job is running, and none was since the broker started.");
+      else
+        out.table(
+          jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => [
+            one,
+            kind,
+            state,
+            formatDuration((endedAtMs ?? Date.now()) - startedAtMs),
+            error === null
+              ? state === "running"
+                ? `${step}${total === 0 ? "" : ` ${done}/${total}`}`
+                : ""
+              : printable(error.message),
+          ]),
+        );
+      return 0;
+    } finally {
+      client.close();
+    }
+  },
+});

@@ -1,0 +1,143 @@
+/** `palace ls [WING[/ROOM]]`: lists wings, the rooms of one, or the drawers of a room. */
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { sourcesShown } from "../feeding/came-from.ts";
+import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
+import { nearestWord } from "../terminal/nearest.ts";
+import { type Output, plural } from "../terminal/output.ts";
+import { quoted } from "../../base/shell-word.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
+
+const LIMIT = 20;
+const LIMIT_MAX = 100;
+const TITLE_COLUMNS = 70;
+
+type Rooms = Readonly<Record<string, number>>;
+
+export const verb = defineVerb({
+  usage: `palace ls [WING[/ROOM]] [--recent] [--limit N] [--page N]
+
+Lists what the palace holds: its wings (projects or persons) with their numbers of drawers (stored texts), the rooms (topics) of one
+wing, or the drawers of one room, the newest first. \`palace show ID\` prints one.
+
+  --recent    list the newest drawers of the whole palace, or of WING
+  --limit N   list N drawers (${LIMIT}, at most ${LIMIT_MAX})
+  --page N    list the Nth page of them`,
+  options: { recent: { type: "boolean" }, limit: { type: "string" }, page: { type: "string" } },
+  args: [0, 1],
+  run: async ({ values, args: [given = ""], config, out }) => {
+    const limit = Math.min(readCount(values.limit, "limit", LIMIT, 1), LIMIT_MAX);
+    const page = readCount(values.page, "page", 1, 1);
+    const client = await connectClient({ config, agent: config.agentName ?? "palace ls", start: "auto" });
+    try {
+      const wings = await wingsOf(client);
+      const { wing, room } = readPlace(given, wings);
+      const paging = values.limit !== undefined || values.page !== undefined;
+      if (room === undefined && values.recent !== true && !paging) {
+        if (wing === undefined) tellWings(wings, out);
+        else tellRooms(wing, wings[wing] ?? {}, out);
+        return 0;
+      }
+      const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+      const found = await client.call("drawer.list", { ...place, limit, offset: (page - 1) * limit });
+      const drawers = found.drawers as unknown as ShownDrawer[];
+      if (out.isJson) {
+        out.document({ ...place, ...found });
+        return 0;
+      }
+      const sourceOf = sourcesShown(config);
+      out.table(
+        drawers.map((drawer) => [
+          ...[shortId(drawer.drawer_id), timeOf(drawer)],
+          ...(room === undefined ? [`${drawer.wing}/${drawer.room}`] : []),
+          titleOfDrawer(drawer, drawer.source_path === "" ? "" : sourceOf(drawer.source_path)),
+        ]),
+      );
+      const seen = found.offset + drawers.length;
+      if (seen < found.total) {
+        const more = [given === "" ? "" : ` ${quoted(given)}`, values.recent === true ? " --recent" : ""].join("");
+        const size = values.limit === undefined ? "" : ` --limit ${limit}`;
+        out.notice(out.spelled(`${seen} of ${found.total}; more: palace ls${more}${size} --page ${page + 1}`));
+      } else if (drawers.length === 0) out.notice(`page ${page} is empty: there are ${plural(found.total, "drawer")}`);
+      return 0;
+    } finally {
+      client.close();
+    }
+  },
+});
+
+async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
+  const { places } = await client.call("drawer.places", {});
+  const wings = Object.create(null) as Record<string, Record<string, number>>;
+  for (const { wing, room, drawers } of places)
+    (wings[wing] ??= Object.create(null) as Record<string, number>)[room] = drawers;
+  return wings;
+}
+
+/** A wing may have a slash in its name: the longest wing that fits is meant. Errors: PROTOCOL_BAD_PARAMS. */
+function readPlace(
+  given: string,
+  wings: Readonly<Record<string, Rooms>>,
+): { wing: string | undefined; room: string | undefined } {
+  if (given === "") return { wing: undefined, room: undefined };
+  const asked = given.replace(/\/$/, "");
+  if (Object.hasOwn(wings, asked)) return { wing: asked, room: undefined };
+  const wing = Object.keys(wings)
+    .filter((one) => asked.startsWith(`${one}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  if (wing === undefined) {
+    const [name = ""] = asked.split("/");
+    throw absent(`there is no wing ${name}`, nearestWord(name, Object.keys(wings)), "palace ls");
+  }
+  const room = asked.slice(wing.length + 1);
+  const rooms = wings[wing] ?? {};
+  if (Object.hasOwn(rooms, room)) return { wing, room };
+  const near = nearestWord(room, Object.keys(rooms));
+  throw absent(
+    `there is no room ${room} in ${wing}`,
+    near === undefined ? near : `${wing}/${near}`,
+    `palace ls ${quoted(wing)}`,
+  );
+}
+
+function absent(problem: string, near: string | undefined, list: string): PalaceError {
+  const hint = near === undefined ? `to see which there are: ${list}` : `did you mean: palace ls ${quoted(near)}`;
+  return new PalaceError("PROTOCOL_BAD_PARAMS", problem, hint);
+}
+
+function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
+  const rows = Object.entries(wings).map(([wing, rooms]) => ({ wing, drawers: sumOf(rooms), rooms }));
+  if (out.isJson) return out.document({ wings: Object.fromEntries(rows.map(({ wing, drawers }) => [wing, drawers])) });
+  out.table(
+    rows
+      .sort((a, b) => b.drawers - a.drawers)
+      .map(({ wing, drawers, rooms }) => [wing, plural(drawers, "drawer"), roomsIn(rooms)]),
+  );
+  if (rows.length === 0) out.notice(out.spelled('Nothing is filed yet. Begin with: palace add "what to remember"'));
+}
+
+function tellRooms(wing: string, rooms: Rooms, out: Output): void {
+  if (out.isJson) return out.document({ wing, rooms });
+  const rows = Object.entries(rooms).sort(([, a], [, b]) => b - a);
+  out.table(rows.map(([room, drawers]) => [`${wing}/${room}`, plural(drawers, "drawer")]));
+}
+
+function roomsIn(rooms: Rooms): string {
+  const names = Object.entries(rooms)
+    .sort(([, a], [, b]) => b - a)
+    .map(([room]) => room);
+  const shown = names.slice(0, 4).join(", ");
+  return names.length > 4 ? `${shown} and ${names.length - 4} more` : shown;
+}
+
+function sumOf(rooms: Rooms): number {
+  return Object.values(rooms).reduce((sum, count) => sum + count, 0);
+}
+
+function timeOf({ metadata: { filed_at: filedAt } }: ShownDrawer): string {
+  return typeof filedAt === "string" ? filedAt.slice(0, 16).replace("T", " ") : "";
+}
+
+function titleOfDrawer({ content_preview: text = "" }: ShownDrawer, source: string): string {
+  return source === "" ? titleOf(text, TITLE_COLUMNS) : `${source}: ${titleOf(text, TITLE_COLUMNS)}`;
+}

@@ -1,0 +1,54 @@
+/** `palace mine PATH`, `palace mine KIND …`: runs the feeder of that kind; a path alone means documents. */
+import { statSync } from "node:fs";
+import type { Env } from "../../config/env.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { spelled } from "../terminal/spelling.ts";
+import type { Verb } from "../define-verb.ts";
+
+/** Only the file of the given kind is loaded. */
+const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
+  projects: () => import("./projects.ts"),
+  docs: () => import("./docs.ts"),
+  convos: () => import("./convos.ts"),
+  formats: () => import("./formats.ts"),
+  sweep: () => import("./sweep.ts"),
+  sessions: () => import("./sessions.ts"),
+};
+
+const OTHER_KINDS =
+  "documents only; all text and code: palace mine projects DIR, office files: formats DIR, conversations: convos DIR";
+
+const USAGE = `palace mine PATH | docs DIR | projects DIR | convos DIR | formats DIR | sessions | sweep DIR [options]
+
+Files a source into the palace: a project, its documentation alone, transcripts of conversations, office documents (pdf docx
+pptx xlsx rtf epub), an agent's sessions. PATH, a folder or a file, means its documentation, as \`palace mine docs PATH\`.
+\`palace mine docs --help\` has the options of one.`;
+
+export const verb: Verb = {
+  usage: USAGE,
+  subs: KINDS,
+  execute: async (argv, env) => {
+    const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
+    const name = argv[at] ?? "";
+    const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+    if (kind !== undefined) return (await kind()).verb.execute(argv.toSpliced(at, 1), env);
+    if (name === "" && (argv.includes("--help") || argv.includes("-h"))) {
+      process.stdout.write(`${USAGE}\n`);
+      return 0;
+    }
+    if (name !== "" && statSync(name, { throwIfNoEntry: false }) !== undefined) return mineDocuments(name, argv, env);
+    const problem = name === "" ? "a kind of source is missing" : `${name} is neither a path nor a kind of source`;
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      problem,
+      "usage: palace mine PATH | projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR",
+    );
+  },
+};
+
+async function mineDocuments(path: string, argv: readonly string[], env: Env): Promise<number> {
+  const isAlone = argv.some((one) => one === "--json" || one === "--quiet");
+  const code = await (await import("./docs.ts")).verb.execute(argv, env);
+  if (!isAlone && statSync(path).isDirectory()) process.stderr.write(`${spelled(OTHER_KINDS)}\n`);
+  return code;
+}

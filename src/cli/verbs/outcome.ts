@@ -1,0 +1,343 @@
+/**
+ * `palace outcome`: shows the memories that learn from outcomes, explains why a memory is where it is, and takes a
+ * person's own verdict on it.
+ */
+import { resolve } from "node:path";
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { armFault } from "../../base/fault-point.ts";
+import { PERSON } from "../../protocol/agent-name.ts";
+import { newKey } from "../../base/ids.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { MemoryTold } from "../../protocol/outcome.ts";
+import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
+import { undoCommand } from "../terminal/drawer.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
+import { defineVerb, usageError } from "../define-verb.ts";
+
+const USAGE = `palace outcome stats
+palace outcome why ID
+palace outcome list [COLLECTION] [--sort recency|score]
+palace outcome score ID worked|failed|partial
+palace outcome forget ID
+palace outcome ingest FILE [--title T] [--chunk-size N] [--chunk-overlap N]
+palace outcome books
+palace outcome remove TITLE
+palace outcome import [DIR] [--profile NAME] [--dry-run]
+palace outcome export DIR [--profile NAME]
+palace outcome door [--local | --off]
+
+Memory that learns from outcomes (docs/how-to/learning.md).
+
+  stats  how many memories each collection holds
+  why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
+  list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
+  score  your own word on it. It replaces what agents said, unless they said more of the same; your words add up among themselves.
+         A memory whose score falls too low is taken out: the command that brings it back is printed
+  forget takes a memory out, and prints the command that brings it back. \`palace forget ID\` erases it for good
+  ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
+  books  their titles, files and chunks
+  remove takes a book out, and prints the command that brings it back
+  import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
+         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back.
+         --profile: into that profile of Roampal's profiles.json, without graphs; name its folder, too
+  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came. --profile: those of that profile
+  door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
+         send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
+
+/** In the journal; `palace history undo --client` takes the name. */
+const IMPORTER = "palace outcome import";
+
+type Asked = {
+  client: Client;
+  config: Config;
+  first: string;
+  second: string;
+  values: {
+    title?: string;
+    sort?: string;
+    profile?: string;
+    "dry-run"?: boolean;
+    "chunk-size"?: string;
+    "chunk-overlap"?: string;
+    local?: boolean;
+    off?: boolean;
+  };
+  out: Output;
+};
+
+/** By their names: how many arguments each takes, at least and at most, and what it does. */
+const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
+  {
+    stats: [0, 0, stats],
+    why: [1, 1, why],
+    list: [0, 1, list],
+    score: [2, 2, score],
+    forget: [1, 1, forget],
+    ingest: [1, 1, ingest],
+    books: [0, 0, books],
+    remove: [1, 1, remove],
+    import: [0, 1, importFolder],
+    export: [1, 1, exportFolder],
+    door: [0, 0, door],
+  };
+
+/** Which call each option is of. */
+const TAKERS = {
+  title: "ingest",
+  "chunk-size": "ingest",
+  "chunk-overlap": "ingest",
+  "dry-run": "import",
+  sort: "list",
+  profile: "import or export",
+  local: "door",
+  off: "door",
+} as const;
+
+/** Collections that `list` shows unasked: books are many chunks, and `books` lists them. */
+const LISTED = ["working", "history", "patterns", "memory_bank"];
+const SORTS = ["recency", "score"] as const;
+/** The broker's own bound. */
+const LISTED_MAX = 500;
+const TEXT_COLUMNS = 70;
+const TELLINGS = ["worked", "failed", "partial"];
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    ...{
+      title: { type: "string" },
+      sort: { type: "string" },
+      profile: { type: "string" },
+      "dry-run": { type: "boolean" },
+    },
+    ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
+    ...{ local: { type: "boolean" }, off: { type: "boolean" } },
+  },
+  args: [1, 3],
+  place: ({ args: [what] }) => (what === "ingest" || what === "import" || what === "door" ? "anew" : "there"),
+  forOwner: true,
+  run: async ({ args: [what = "", ...rest], values, config, out }) => {
+    const [least = 0, most = 0, run] = (Object.hasOwn(CALLS, what) ? CALLS[what] : undefined) ?? [];
+    if (run === undefined) throw usageError(USAGE, `there is no ${what}`);
+    if (rest.length < least || rest.length > most)
+      throw usageError(USAGE, `${what} takes ${least === most ? "" : "at most "}${most} arguments`);
+    for (const [option, taker] of Object.entries(TAKERS))
+      if (values[option as keyof typeof values] !== undefined && !taker.split(" or ").includes(what))
+        throw usageError(USAGE, `${what} takes no --${option}`);
+    if (what === "door") return door({ config, values, out, first: "", second: "" });
+    const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
+    const client = await connectClient({ config, agent: named, start: "auto" });
+    const [first = "", second = ""] = rest;
+    return run({ client, config, first, second, values, out }).finally(() => client.close());
+  },
+});
+
+/** Has no client of its own: the broker that it asks may be ended for another one. */
+async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
+  const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
+  const { local = false, off = false } = values;
+  if (local && off) throw usageError(USAGE, "door takes --local or --off");
+  const report = local || off ? await letOwnerIn(config, local) : await doorOf(config);
+  if (local) assertOpen(report);
+  if (out.isJson) out.document({ door: report ?? null });
+  else out.text(describeDoor(report));
+  return 0;
+}
+
+function describeDoor(report: OutcomeDoorReport | undefined): string {
+  if (report === undefined) return "there is no such door; `palace outcome door --local` opens one";
+  const address = `http://127.0.0.1:${report.port}`;
+  if (report.state === "shut") return `${address} is shut: ${report.why}\n  ${report.hint}`;
+  const who = report.isLocal ? "your own programs need no token" : "every program needs a token";
+  return `${address} is open: ${who}`;
+}
+
+async function stats({ client, out }: Asked): Promise<number> {
+  const held = await client.call("outcome.stats", {});
+  if (out.isJson) out.document(held);
+  else
+    out.table([
+      ...Object.entries(held.collections),
+      ["archived", held.archived],
+      ["conversations", held.conversations],
+    ]);
+  return 0;
+}
+
+async function why({ client, first: id, out }: Asked): Promise<number> {
+  const memory = await told(client, id);
+  if (out.isJson) out.document(memory);
+  else print(memory, out);
+  return 0;
+}
+
+function print(memory: MemoryTold, out: Output): void {
+  const { id, wing, room, text, score, uses, successes, proven, outcomes, questions, over, moves, shownIn } = memory;
+  const { asked, solved, answers } = questions;
+  out.text(text);
+  out.table([
+    ["id", id],
+    ["place", `${wing}/${room}`],
+    ["score", score ?? "nobody has scored it"],
+    ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
+    ...(asked === 0 ? [] : [["questions", `${asked} known, a solution of ${solved}`] as const]),
+    ...answers.map(({ context, collection, worked, failed, partial }) => [
+      `${context} talk`,
+      `as ${collection}: ${worked} worked, ${failed} failed, ${partial} partial`,
+    ]),
+    ...(over === null ? [] : [["over", `${over.fact}, since ${over.ended}`] as const]),
+    ...outcomes.map(({ at, outcome, reason, by, weight }) => [
+      at,
+      [outcome, by !== null && ` by ${by}, weight ${weight}`, reason !== null && `: ${reason}`]
+        .filter(Boolean)
+        .join(""),
+    ]),
+    ...moves.map(({ timestamp, from, to, score: then, uses: times }) => [
+      timestamp,
+      `${from} → ${to}, score ${then}, uses ${times}`,
+    ]),
+    ...shownIn.map(({ at, conversation, turn }) => [at, `shown in ${conversation}, turn ${turn}`]),
+  ]);
+}
+
+async function list({ client, first: collection, values, out }: Asked): Promise<number> {
+  const { sort = "recency" } = values;
+  const by = SORTS.find((name) => name === sort);
+  if (by === undefined) throw usageError(USAGE, `list sorts by ${SORTS.join(" or ")}, not by ${sort}`);
+  const { collections: held } = await client.call("outcome.stats", {});
+  if (collection !== "" && !Object.hasOwn(held, collection))
+    throw usageError(USAGE, `there is no collection ${collection}; there are ${Object.keys(held).join(", ")}`);
+  const collections = collection === "" ? LISTED : [collection];
+  const { memories } = await client.call("outcome.search", { collections, sort_by: by, limit: LISTED_MAX });
+  const total = collections.reduce((sum, name) => sum + (held[name] ?? 0), 0);
+  if (out.isJson) out.document({ memories, total });
+  else
+    out.table(
+      memories.map(({ id, score: reached, uses, age, content }) => [
+        ...[id, Number(reached).toFixed(2), plural(Number(uses), "use"), String(age)],
+        shorten(content, TEXT_COLUMNS),
+      ]),
+    );
+  if (total > memories.length) out.notice(`${memories.length} of ${total}; palace outcome list COLLECTION shows one`);
+  return 0;
+}
+
+async function score({ client, first: id, second: outcome, out }: Asked): Promise<number> {
+  if (!TELLINGS.includes(outcome))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `${outcome} is no outcome`,
+      `palace outcome score ${id} ${TELLINGS.join("|")}`,
+    );
+  await told(client, id);
+  const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
+  const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });
+  const [lost] = gone;
+  const undo = out.spelled(undoCommand(PERSON, atMs, atMs));
+  if (out.isJson) out.document({ id, outcome, gone: lost !== undefined, undo });
+  else if (lost === undefined) out.text(`${id}: ${outcome}`);
+  else
+    out.text(
+      `${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was taken out\nto bring it back: ${undo}`,
+    );
+  return 0;
+}
+
+async function forget({ client, first: id, out }: Asked): Promise<number> {
+  const { drawer, text } = await told(client, id);
+  const sinceMs = Date.now();
+  const done = (await client.callTool("mempalace_delete_drawer", { drawer_id: drawer })) as JsonObject;
+  if (done["success"] !== true)
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", `${id} was not taken out: ${String(done["error"])}`, "try again");
+  const undo = out.spelled(undoCommand(PERSON, sinceMs, Date.now()));
+  if (out.isJson) out.document({ id, gone: true, undo });
+  else out.text(`${id} was taken out: ${shorten(text, TEXT_COLUMNS)}\nto bring it back: ${undo}`);
+  return 0;
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+async function told(client: Client, id: string): Promise<MemoryTold> {
+  const answer = await client.call("outcome.why", { id });
+  if (answer.found) return answer;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `no memory ${id}`, "palace outcome list shows ids");
+}
+
+async function ingest({ client, first: file, values, out }: Asked): Promise<number> {
+  const { readBook } = await import("../feeding/book.ts");
+  const { stem, content } = await readBook(resolve(file));
+  const [size, overlap] = [countOf(values, "chunk-size"), countOf(values, "chunk-overlap")];
+  const book = await client.call("book.ingest", {
+    ...{ title: values.title ?? stem, source: resolve(file), content },
+    ...(size !== undefined && { size }),
+    ...(overlap !== undefined && { overlap }),
+  });
+  if (out.isJson) out.document(book);
+  else
+    out.text(
+      book.isNew ? `${book.title}: ${book.chunks} chunks` : `${book.title} is there already, and stays as it is`,
+    );
+  return 0;
+}
+
+/** Characters. The broker knows the bounds. */
+function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
+  const value = values[option];
+  if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
+  throw usageError(USAGE, `--${option} takes a number of characters`);
+}
+
+async function books({ client, out }: Asked): Promise<number> {
+  const held = await client.call("book.list", {});
+  if (out.isJson) out.document(held);
+  else out.table(held.books.map(({ title, source, at, chunks }) => [title, `${chunks} chunks`, at, source]));
+  return 0;
+}
+
+async function remove({ client, config, first: title, out }: Asked): Promise<number> {
+  const sinceMs = Date.now();
+  const { removed } = await client.call("book.remove", { title });
+  if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
+  const undo = out.spelled(undoCommand(config.agentName ?? PERSON, sinceMs, Date.now()));
+  if (out.isJson) out.document({ title, removed, undo });
+  else out.text(`${title}: ${removed} chunks removed\nto bring it back: ${undo}`);
+  return 0;
+}
+
+async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
+  const { describeImport, importRoampal } = await import("../feeding/roampal.ts");
+  const profile = await profileFor(config, values.profile);
+  if (profile !== undefined && dir === "") throw usageError(USAGE, "import --profile takes the folder of the profile");
+  armFault(config.fault);
+  const imported = await importRoampal(client, resolve(dir === "" ? config.roampalDir : dir), {
+    isDry: values["dry-run"] === true,
+    silent: out.isJson,
+    profile,
+  });
+  if (out.isJson) out.document(imported);
+  else out.text(out.spelled(describeImport(imported, IMPORTER)));
+  return 0;
+}
+
+async function exportFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
+  const { describeExport, exportRoampal } = await import("../feeding/roampal-export.ts");
+  armFault(config.fault);
+  const exported = await exportRoampal(client, resolve(dir), {
+    silent: out.isJson,
+    profile: await profileFor(config, values.profile),
+  });
+  if (out.isJson) out.document(exported);
+  else out.text(out.spelled(describeExport(exported)));
+  return 0;
+}
+
+/** Errors: CONFIG_USAGE for a name that Roampal's registry does not hold. */
+async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");
+  try {
+    return keyOfProfile(name, config.roampalSettings);
+  } catch (error) {
+    throw usageError(USAGE, (error as Error).message);
+  }
+}

@@ -1,0 +1,93 @@
+/** `palace repair status`: reports on ledger and public palace, read-only. */
+import { connectClient } from "../../wire/client/client.ts";
+import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
+import { plural } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+type Difference = NonNullable<PalaceHealthReport["palace"]["difference"]>;
+
+const EXIT_UNWELL = 1;
+const TIMEOUT_MS = 10 * 60_000;
+
+export const verb = defineVerb({
+  usage: `palace repair status
+
+Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
+segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config, out }) => {
+    const client = await connectClient({ config, agent: "palace repair-status", start: "auto" });
+    const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());
+    const faults = faultsOf(report);
+    if (out.isJson) out.document({ ...report, faults });
+    else {
+      out.table(rowsOf(report));
+      for (const fault of faults) out.text(`! ${fault}`);
+      out.text(out.spelled(faults.length === 0 ? wellBut(report) : "To put it right: palace repair"));
+    }
+    return faults.length === 0 ? 0 : EXIT_UNWELL;
+  },
+});
+
+/** Lists what a repair would fix. Work in progress is not a fault. */
+function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
+  const faults: string[] = [];
+  const check = (isWell: boolean, fault: string): void => void (isWell || faults.push(fault));
+  check(
+    ledger.integrity === "ok",
+    `the ledger's file: ${ledger.integrity}; a repair does not help, put a backup in its place`,
+  );
+  check(
+    ledger.counted === ledger.drawers,
+    `the counts of wings and rooms say ${ledger.counted} of ${ledger.drawers} drawers`,
+  );
+  check(ledger.words === ledger.drawers, `the index of words holds ${ledger.words} of ${ledger.drawers} drawers`);
+  check(ledger.codes === ledger.vectors, `${ledger.codes} short forms of ${ledger.vectors} vectors`);
+  check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and wait for none`);
+  check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
+  for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
+    check(segment !== "torn", `the index of ${name} is torn: ${why}`);
+    check(unindexed === 0, `${unindexed} rows of ${name} have no vector in its index`);
+    check(!isMarkPoisoned, `a counter of ${name} is poisoned`);
+    check(
+      space === null || space === "cosine",
+      `the index of ${name} measures by ${space}, not by the cosine: how alike MemPalace calls two texts means nothing`,
+    );
+  }
+  const { difference } = palace;
+  check((difference?.missing ?? 0) === 0, `${difference?.missing ?? 0} drawers are missing in the palace`);
+  check((difference?.changed ?? 0) === 0, `${difference?.changed ?? 0} drawers read otherwise in the palace`);
+  return faults;
+}
+
+/** Pending work needs no repair, but without a model, say, it never finishes. */
+function wellBut({ ledger: { pending } }: PalaceHealthReport): string {
+  if (pending === 0) return "All is well.";
+  return `Nothing to repair. ${plural(pending, "drawer")} ${pending === 1 ? "waits" : "wait"} for a vector: palace doctor says what for.`;
+}
+
+function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {
+  const { difference } = palace;
+  return [
+    [
+      "ledger",
+      `${plural(ledger.drawers, "drawer")}, ${ledger.words} in the index of words, ${plural(ledger.vectors, "vector")}, ${ledger.pending} waiting for one; its file: ${ledger.integrity}`,
+    ],
+    ["palace", `${palace.folder}: ${palace.integrity === "absent" ? "none there yet" : palace.integrity}`],
+    ...palace.collections.map((one): [string, string] => [one.name, describe(one)]),
+    ...(difference === null ? [] : [["difference", describeDifference(difference)] as [string, string]]),
+    ...(palace.putAside.length === 0 ? [] : [["put aside", palace.putAside.join(", ")] as [string, string]]),
+  ];
+}
+
+function describe({ rows, indexed, queued, segment, state }: CollectionHealth): string {
+  const index = { whole: `${indexed} in its index`, absent: "no index yet", torn: "its index is torn" }[segment];
+  if (rows + queued === 0 && segment === "absent") return "empty";
+  return `${plural(rows, "row")}, ${index}, ${queued} in the queue behind it${state === "DIVERGED" ? "; far apart" : ""}`;
+}
+
+function describeDifference({ missing, changed, foreign, awaited }: Difference): string {
+  if (missing + changed + foreign + awaited === 0) return "none: ledger and palace hold the same";
+  return `${missing} missing, ${changed} changed, ${foreign} of others, ${awaited} on their way`;
+}

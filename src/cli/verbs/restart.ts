@@ -1,0 +1,75 @@
+/** `palace restart`: ends the broker, if one runs, and starts a new one. Agents notice a delay. */
+import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
+import { readTokens } from "../../broker/door/tokens.ts";
+import { clearStop, ensureBroker, untilOpen } from "../../wire/client/start.ts";
+import { stopBroker } from "../../wire/client/stop.ts";
+import type { Config } from "../../config/config.ts";
+import { assertSettings } from "../../config/settings.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
+import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace restart
+
+Lets the broker finish and starts a new one, for instance after an update. Agents that are connected come back by themselves.`,
+  options: {},
+  args: [0, 0],
+  run: async ({ config, out }) => {
+    const { stopped, endpoint, health } = await restartBroker(config);
+    if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });
+    else out.text(`The broker is running: ${endpoint}`);
+    return 0;
+  },
+});
+
+type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
+type Restarted = { stopped: boolean } & Found;
+
+/** The next broker has the environment of `config`. Resolves when its palace is open. Errors: those of stopping and starting. */
+export async function restartBroker(config: Config): Promise<Restarted> {
+  const box = brokerBox(config);
+  if (box !== undefined) {
+    const stopped = await isBoxRunning(box);
+    await askDocker(box, ["restart", box.container]);
+    return { stopped, ...(await untilOpen(config, await untilServed(config))) };
+  }
+  assertSettings(config.settings);
+  assertCanListen(config);
+  // The mark keeps agents from starting the old version in between. It is removed in every case, or agents would take it
+  // for a stop by hand.
+  process.once("exit", () => clearStop(config));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
+  const { stopped } = await stopBroker(config).finally(() => clearStop(config));
+  const found = await ensureBroker(config).catch((error: unknown) => {
+    throw stopped ? withoutBroker(error) : error;
+  });
+  return { stopped, ...(await untilOpen(config, found)) };
+}
+
+/** The old broker has ended and no new one runs, which the error must say as well. */
+function withoutBroker(error: unknown): unknown {
+  if (!(error instanceof PalaceError)) return error;
+  const { code, message, hint, cause } = error;
+  const next = "when that is put right: palace start";
+  return new PalaceError(
+    code,
+    `the old broker has ended and no new one runs: ${message}`,
+    hint === "" ? next : `${hint}; ${next}`,
+    { cause },
+  );
+}
+
+/**
+ * Checked before anything is ended: a broker that cannot open the requested door would not start. Errors: CONFIG_BAD_VALUE.
+ */
+function assertCanListen({ listen, paths, endpoint }: Config): void {
+  if (listen === undefined || listen === "off" || endpoint !== undefined) return;
+  if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which others can reach, and there is no token yet`,
+    "palace bridge token add NAME --role agent; the broker that runs was left as it is",
+  );
+}

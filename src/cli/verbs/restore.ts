@@ -1,0 +1,220 @@
+/** `palace backup restore`: puts a backup in the place of the palace and keeps the old state aside. */
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { glance } from "../../memory/backup/look.ts";
+import { ownEntries } from "../../memory/backup/palace-files.ts";
+import {
+  assertStaged,
+  leaveStaged,
+  listAllAgain,
+  namesToPutBack,
+  type Staged,
+  stageBackup,
+} from "../../memory/backup/restore.ts";
+import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from "../../memory/backup/swap.ts";
+import { STDIN } from "../../memory/backup/verify.ts";
+import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
+import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
+import { isBridged } from "../../wire/client/bridge.ts";
+import { clearStop, ensureBroker, foreignMount } from "../../wire/client/start.ts";
+import { stopBroker } from "../../wire/client/stop.ts";
+import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../base/can-write.ts";
+import { armFault } from "../../base/fault-point.ts";
+import { keepFolder } from "../../base/folders.ts";
+import { createLog } from "../../base/log.ts";
+import { isStopped } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled } from "../report/job.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { described, isWanted, preview } from "../report/restore-preview.ts";
+import { formatBytes, type Output } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { Progress } from "../terminal/progress.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const LOCK_MAX_MS = 10_000;
+const LOCK_POLL_MS = 50;
+
+export const verb = defineVerb({
+  usage: `palace backup restore FILE|- [--dry-run] [--yes] [--with-tokens] [--no-start] [--passphrase-file FILE]
+
+Replaces the palace by a backup, or creates the palace from it if there is none. First all of it is read and checked; a bad one changes nothing.
+Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
+place, and a broker that ran is started again; it rebuilds the public palace. If this is killed, the old palace or
+the new one is there, and the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
+A broker in a container of this machine's engine is given FILE through the engine.
+
+  --dry-run               say what is there and what would replace it; change nothing
+  --yes                   do not ask
+  --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
+  --no-start              do not start the broker again, because something else does
+  --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
+  options: {
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+    "with-tokens": { type: "boolean" },
+    "no-start": { type: "boolean" },
+    "passphrase-file": { type: "string" },
+  },
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args, config, out }) => {
+    armFault(config.fault);
+    const file = args[0] === STDIN ? STDIN : resolve(args[0] ?? "");
+    const withTokens = values["with-tokens"] === true;
+    const box = brokerBox(config);
+    if (box !== undefined) {
+      const asked = { dryRun: values["dry-run"] === true, yes: values.yes === true, withTokens };
+      const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
+      const { restoreInBox } = await import("../docker/restore.ts");
+      return restoreInBox(box, { ...asked, file, passphrase, config }, out);
+    }
+    assertHere(config);
+    const { home } = config.paths;
+    const isNew = !existsSync(home);
+    keepFolder(home);
+    let staged: Staged | undefined;
+    try {
+      staged = await stage(config, file, values["passphrase-file"], out);
+      if (staged === undefined) return reportCancelled(out);
+      const before = glance(config.paths.ledgerFile) ?? null;
+      const there = ownEntries(config.paths, config.driver === "chroma").map(({ name }) => name);
+      const coming = described(file, staged);
+      preview(coming, { before, there, withTokens }, out);
+      if (values["dry-run"] === true) {
+        if (out.isJson) out.document({ ...coming, before, there });
+        return 0;
+      }
+      if (!(await isWanted({ before, there }, values.yes))) return 0;
+      listAllAgain(staged.folder);
+      const done = await exchange(config, file, staged, { withTokens, noStart: values["no-start"] === true });
+      if (out.isJson) out.document({ ...coming, before, there, ...done });
+      else {
+        for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
+        out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
+        if (config.driver === "chroma")
+          out.notice(
+            "the Chroma server still has what was filed since, which comes back from there; empty it first if it must not",
+          );
+      }
+      return 0;
+    } finally {
+      if (staged !== undefined) leaveStaged(home, staged);
+      if (isNew && readdirSync(home).length === 0) rmdirSync(home);
+    }
+  },
+});
+
+function assertHere(config: Config): void {
+  if (config.endpoint !== undefined || isBridged(config))
+    throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace backup restore FILE");
+  const foreign = foreignMount(config);
+  if (foreign !== undefined) throw foreign;
+  const { home } = config.paths;
+  if (existsSync(home) && !canWrite(home))
+    throw new PalaceError(
+      "STORE_READ_ONLY",
+      `${home} cannot be written here; nothing was changed`,
+      "where it can be: palace backup restore FILE; for the compose stack docs/how-to/backup.md has the lines",
+    );
+}
+
+async function stage(
+  config: Config,
+  file: string,
+  passphraseFile: string | undefined,
+  out: Output,
+): Promise<Staged | undefined> {
+  const progress = new Progress({ silent: out.isJson });
+  try {
+    return await withInterrupt(
+      (signal) =>
+        stageBackup(file, config.paths.home, {
+          signal,
+          passphrase: () => readPassphrase(config, passphraseFile, false),
+          onBytes: (done, total) =>
+            progress.step(done, total, `reading ${formatBytes(done)} of ${formatBytes(total)}`, undefined),
+        }),
+      { onStop: () => progress.end() },
+    );
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+/** From here on Ctrl-C is ignored: the swap takes a moment, and an interrupted one would only be finished later. */
+async function exchange(
+  config: Config,
+  file: string,
+  staged: Staged,
+  { withTokens, noStart }: { withTokens: boolean; noStart: boolean },
+): Promise<{ aside: string[]; started: boolean }> {
+  const { paths } = config;
+  const wasStopped = isStopped(paths);
+  const wait = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
+  let stopped = false;
+  let pending: PendingRestore;
+  try {
+    try {
+      const swap = (): PendingRestore => {
+        // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
+        finishRestore(paths);
+        assertStaged(staged.folder, staged.manifest);
+        const names = namesToPutBack(staged, withTokens);
+        const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
+        swapIn(paths, plan);
+        return plan;
+      };
+      ({ stopped } = await stopBroker(config));
+      // An engine that starts its broker again at once may be quicker than we are.
+      pending = await underLock(config, swap).catch(async (error: unknown) => {
+        if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
+        await stopBroker(config);
+        return underLock(config, swap);
+      });
+    } finally {
+      if (!wasStopped) clearStop(config);
+    }
+    // The broker starts only after a swap, because its own error would hide what prevented one.
+    if (stopped && !noStart) await ensureBroker(config);
+    return { aside: asideOf(paths, pending), started: stopped && !noStart };
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
+  }
+}
+
+/** Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
+async function underLock(config: Config, work: () => PendingRestore): Promise<PendingRestore> {
+  const { lockFile, palaceDir, upstreamLocksDir: locksDir } = config.paths;
+  const lock = await waitForLock(lockFile);
+  const upstream = keepUpstreamLock({ palaceDir, locksDir, log: createLog(() => {}, "error"), onChange: () => {} });
+  try {
+    const locked = upstream.lockedBy();
+    if (locked !== undefined) throw locked;
+    return work();
+  } finally {
+    upstream.release();
+    lock.release();
+  }
+}
+
+/** A broker that has just ended releases the lock in a moment. */
+async function waitForLock(file: string): Promise<LifetimeLock> {
+  for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
+    const lock = takeLock(file, false);
+    if (!("heldBy" in lock)) return lock;
+    if (performance.now() > deadline)
+      throw new PalaceError(
+        "PALACE_LOCKED",
+        `the palace is held by ${lock.heldBy}; nothing was changed`,
+        "end that process, then repeat it",
+      );
+  }
+}

@@ -1,0 +1,206 @@
+/** `palace search QUERY`: prints for people what an agent would find. */
+import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { findOriginal, hasHeadings } from "../feeding/original.ts";
+import { causeOf } from "../proof/search-here.ts";
+import { shortId, titleOf } from "../terminal/drawer.ts";
+import { type Output, plural, printable } from "../terminal/output.ts";
+import { passageOf } from "../terminal/passage.ts";
+import { tellAbsentWing } from "../terminal/wing.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
+
+const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
+const LIMIT_DEFAULT = 5;
+const PASSAGE_ROWS = 5;
+const TITLE_COLUMNS_MAX = 100;
+const INDENT = "   ";
+const COLUMNS_MIN = 20;
+/** Slices of the same source around a hit, to find its heading and words that were cut. */
+const SLICES_AROUND = 5;
+
+type Slice = { text: string; chunk_index?: number };
+/** The fields of a search hit that people see (palace.md 2.10, search). */
+type Hit = {
+  drawer_id?: string;
+  text?: string;
+  wing?: string;
+  room?: string;
+  source_file?: string;
+  source_path?: string;
+  neighbors?: { before: Slice[]; after: Slice[] };
+  similarity?: number | null;
+  bm25_score?: number;
+  weak?: boolean;
+  outdated?: { fact: string; ended: string }[];
+  near_duplicates?: string[];
+  explain?: Explanation;
+};
+
+type Change = { factor: number; reason: string };
+type Explanation = {
+  score: number;
+  cosine: number | null;
+  bm25: { drawer: number; pairs: number; source: number; share_of_best: number };
+  weights: { cosine: number; words: number; pairs: number; source: number };
+  confidence: number;
+  rerank?: { logit: number; place_before: number; score_before: number };
+  promoted: Change[];
+  demoted: Change[];
+};
+
+export const verb = defineVerb({
+  usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
+
+Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
+matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
+meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.`,
+  options: {
+    wing: { type: "string" },
+    room: { type: "string" },
+    limit: { type: "string" },
+    mode: { type: "string" },
+    explain: { type: "boolean" },
+  },
+  args: [1, Infinity],
+  run: async ({ values, args, config, out }) => {
+    const mode = readMode(values.mode);
+    const limit = readCount(values.limit, "limit", LIMIT_DEFAULT, 1);
+    const client = await connectClient({ config, agent: "palace search", start: "auto" });
+    const startedAt = performance.now();
+    const found = await client.call("drawer.search", {
+      query: args.join(" "),
+      limit,
+      mode,
+      // Reference time for words such as "yesterday".
+      now: new Date().toISOString(),
+      ...(values.explain === true && { explain: true }),
+      ...(out.isTerminal && !out.isJson && { neighbors: SLICES_AROUND }),
+      ...(values.wing !== undefined && { wing: values.wing }),
+      ...(values.room !== undefined && { room: values.room }),
+    });
+    const tookMs = performance.now() - startedAt;
+    const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
+    const isEmpty = !Array.isArray(found["results"]) || found["results"].length === 0;
+    if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
+    client.close();
+    if (typeof found["error"] === "string")
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
+    if (out.isJson) {
+      out.document(found);
+      return 0;
+    }
+    const hits = (found["results"] ?? []) as Hit[];
+    hits.forEach((hit, at) =>
+      out.isTerminal ? showHit(hit, at + 1, args.join(" "), config, out) : printHit(hit, at + 1, config, out),
+    );
+    const notice = typeof found["notice"] === "string" ? found["notice"] : "";
+    if (hits.length === 0) out.text(notice);
+    else if (notice !== "") out.notice(notice);
+    for (const line of skipped) out.notice(out.spelled(line));
+    out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
+    return 0;
+  },
+});
+
+function readMode(value: string | undefined): SearchMode {
+  const mode = MODES.find((one) => one === (value ?? "auto"));
+  if (mode !== undefined) return mode;
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    `--mode takes ${MODES.join(", ")}, not ${value ?? ""}`,
+    "leave it out for auto",
+  );
+}
+
+/** Says in one line why some or all drawers were not looked for by meaning; nothing when all were. */
+async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
+  const asked = mode === "auto" ? "" : `--mode ${mode}: `;
+  if (found["vector_disabled"] === true) {
+    const { vector_disabled_reason: reason } = found;
+    const cause = typeof reason === "string" && reason !== "" ? causeOf(reason) : "no vectors answer";
+    return [`${asked}searched by words only: ${cause}; palace doctor says what to do`];
+  }
+  const { pending, embedded } = (await client.call("palace.status", {})).search;
+  if (pending === 0) return [];
+  return [`${pending} of ${plural(pending + embedded, "drawer")} are found by words only until they are embedded`];
+}
+
+/** Prints one line of fields, with the whole text. */
+function printHit(hit: Hit, at: number, config: Config, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "", source_path: path = "" } = hit;
+  const source = path === "" ? titleOf(hit.text ?? "", TITLE_COLUMNS_MAX) : shownSource(config, path);
+  const text = printable((hit.text ?? "").replace(/\s+/g, " ").trim());
+  out.table([[at, wing, room, source, notesOn(hit).join(", "), text, id]]);
+  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
+}
+
+/** Prints for a person: where it is from, where it is filed, then the passage around the matching words. */
+function showHit(hit: Hit, at: number, query: string, config: Config, out: Output): void {
+  const { wing = "?", room = "?", drawer_id: id = "", text = "", source_path: path = "", neighbors } = hit;
+  const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
+  const original = path === "" ? undefined : findOriginal(config, path, text);
+  const { heading, line, lines } = passageOf(text, query, {
+    columns,
+    rows: PASSAGE_ROWS,
+    before: (neighbors?.before ?? []).map((slice) => slice.text),
+    after: (neighbors?.after ?? []).map((slice) => slice.text),
+    isFromStart: (neighbors?.before[0]?.chunk_index ?? 0) === 0,
+    document: original,
+    hasHeadings: hasHeadings(path),
+  });
+  const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
+  // A note of one line is its own title.
+  const [only = []] = lines;
+  if (path === "" && lines.length === 1) {
+    out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");
+    out.text(place);
+  } else {
+    const source =
+      path === ""
+        ? titleOf(text, Math.min(columns, TITLE_COLUMNS_MAX))
+        : original === undefined
+          ? shownSource(config, path)
+          : `${original.path}:${String(line)}`;
+    out.text(`${at}. ${printable(`${source}${heading === undefined || path === "" ? "" : ` › ${heading}`}`)}`);
+    out.text(place);
+    out.styled(lines, INDENT);
+  }
+  if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
+  out.text("");
+}
+
+/** Says how a drawer was found, and what speaks against it. */
+function notesOn(hit: Hit): string[] {
+  const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
+  const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;
+  return [
+    byMeaning
+      ? `by meaning, ${(hit.similarity ?? 0).toFixed(2)}${byWords ? ", and by words" : ""}`
+      : byWords
+        ? "by words"
+        : "",
+    hit.weak === true ? "a weak match" : "",
+    ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
+    hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
+  ].filter((note) => note !== "");
+}
+
+/** Explains the score: its sum in one line, and one line for each adjustment. */
+function explanation(explain: Explanation): string[] {
+  const { score, cosine, bm25, weights, confidence, rerank, promoted, demoted } = explain;
+  const words =
+    `${weights.words} × ${bm25.share_of_best} of the best words ` +
+    `(drawer ${bm25.drawer} + ${weights.pairs} × pairs ${bm25.pairs} + ${weights.source} × source ${bm25.source})`;
+  const meaning = cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`];
+  return [
+    `   score ${rerank?.score_before ?? score} = ${[...meaning, words].join(" + ")}; confidence ${confidence}`,
+    ...(rerank === undefined
+      ? []
+      : [`   cross-encoder: logit ${rerank.logit}, in place ${rerank.place_before} before it; score ${score} now`]),
+    ...promoted.map(({ factor, reason }) => `   promoted × ${factor}: ${reason}`),
+    ...demoted.map(({ factor, reason }) => `   demoted × ${factor}: ${reason}`),
+  ].map(printable);
+}

@@ -1,0 +1,88 @@
+/** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
+import { feedSessions, type SessionReport } from "../../feeders/session-miner/file-sessions.ts";
+import type { HarnessName } from "../../feeders/session-miner/session.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { placeOf } from "../feeding/feeding.ts";
+import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
+import { openSource } from "../feeding/session-source.ts";
+import { plural } from "../terminal/output.ts";
+import { readTime } from "../terminal/time.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
+
+/** Sessions with fewer messages are left out unless somebody says otherwise. */
+const MESSAGES_MIN = 3;
+
+const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
+
+export const verb = defineVerb({
+  usage: `palace mine sessions [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
+
+Files an agent's sessions: what was said, thought and done. Run it again at any time, also while the agent works: only
+sessions that changed are read, and only what is new in them is filed. Transcripts are kept in ~/.cache/mempalace-session.
+\`mempalace-session\` is the same.
+
+  --from WHO            whose sessions (default opencode)
+  --session ID          only this one; may be given again
+  --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
+  --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
+  --limit N             file at most N sessions
+  --min-messages N      leave out sessions with fewer messages (default ${MESSAGES_MIN})
+  --wing W              file into wing W (else: the wing of each session's project)
+  --db FILE, --dir DIR  opencode's database; the folder of the others' sessions
+  --include-subagents   also the sessions of subagents
+  --dry-run             say what would be filed, change nothing
+  --no-repair           accepted for older scripts: nothing has to be repaired after filing
+  --force               read and send everything again; what the palace holds already is kept
+  --quiet               no progress, no summary`,
+  options: {
+    ...FEED_OPTIONS,
+    from: { type: "string" },
+    session: { type: "string", multiple: true },
+    since: { type: "string" },
+    "min-messages": { type: "string" },
+    extract: { type: "string" },
+    db: { type: "string" },
+    dir: { type: "string" },
+    "include-subagents": { type: "boolean" },
+    "no-repair": { type: "boolean" },
+  },
+  args: [0, 0],
+  place: feedPlace,
+  run: async ({ values, config, out }) => {
+    const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));
+    if (harness === undefined)
+      throw new PalaceError("CONFIG_USAGE", `--from does not know ${values.from}`, `--from ${HARNESSES.join("|")}`);
+    const options = {
+      ...{ harness, wing: values.wing, sessions: values.session ?? [] },
+      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+      ...{ limit: readCount(values.limit, "limit", 0), extract: readExtract(values.extract), filing: config.filing() },
+      minMessages: readCount(values["min-messages"], "min-messages", MESSAGES_MIN),
+      sinceMs: values.since === undefined ? undefined : readTime(values.since, "since", Date.now()),
+      agent: values.agent ?? config.agentName ?? "mempalace",
+      ...placeOf(config),
+    };
+    const source = await openSource(harness, config, {
+      path: harness === "opencode" ? values.db : values.dir,
+      includeSubagents: values["include-subagents"] === true,
+    });
+    try {
+      return await runMine({
+        ...{ command: "mempalace-session", values, config, out, source: "transcript" },
+        run: async ({ connect, watch, signal }) =>
+          feedSessions({ options, source, caller: await connect(), watch, signal }),
+        printSum: (report) => out.text(sumOf(report)),
+      });
+    } finally {
+      source.close();
+    }
+  },
+});
+
+function sumOf(report: SessionReport): string {
+  const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
+  // Users of 1.x alone need no word about it.
+  const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
+  const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
+  const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;
+  return transcriptsDone(report, head);
+}

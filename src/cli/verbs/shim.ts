@@ -1,0 +1,23 @@
+/** `palace shim`: runs the stdio shim, for agents that are configured with `palace` itself. */
+import { UNNAMED_AGENT } from "../../protocol/spec.ts";
+import { runShim } from "../../wire/shim.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace shim
+
+Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it, or mp-shim, into an
+agent's MCP config; no other arguments are needed.`,
+  options: {},
+  args: [0, 0],
+  place: "anew",
+  run: async ({ config }) => {
+    runShim(
+      config,
+      config.agentName ?? UNNAMED_AGENT,
+      async () => (await import("../../broker/tools/offline.ts")).OFFLINE_RULES,
+    );
+    // The shim ends the process when its agent goes.
+    return new Promise<number>(() => {});
+  },
+});

@@ -1,0 +1,72 @@
+/** `palace show ID`: prints one memory and where it came from. */
+import { connectClient } from "../../wire/client/client.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { JsonObject } from "../../protocol/spec.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { findDrawer, shortId, type ShownDrawer } from "../terminal/drawer.ts";
+import { printable } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace show ID [--unmask]
+
+Prints a drawer's text as it was filed; on a terminal also its place, its source, who filed it and when.
+ID is a drawer's id, its beginning, or the short id that \`palace search\` and \`palace ls\` print.
+
+  --unmask   print secrets too, which are masked as [redacted: KIND] otherwise. For the owner of the palace; the broker
+             writes to its log who looked at which drawer.`,
+  options: { unmask: { type: "boolean" } },
+  args: [1, 1],
+  forOwner: true,
+  run: async ({ values, args: [given = ""], config, out }) => {
+    const client = await connectClient({ config, agent: config.agentName ?? "palace show", start: "auto" });
+    try {
+      const masked = await findDrawer(client, given);
+      const { drawer_id: id } = masked;
+      const shown = values.unmask === true ? { ...masked, ...(await reveal(id)) } : masked;
+      if (out.isJson) {
+        out.document(shown);
+        return 0;
+      }
+      const source = masked.source_path === "" ? "" : shownSource(config, masked.source_path);
+      if (out.isTerminal) out.text(`${aboutOf(masked, source).join("\n")}\n`);
+      const text = String(shown.content);
+      out.text(text);
+      if (values.unmask !== true && text.includes("[redacted: "))
+        out.notice(
+          out.spelled(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`),
+        );
+      return 0;
+    } finally {
+      client.close();
+    }
+
+    async function reveal(id: string): Promise<JsonObject> {
+      const answer = await client.call("drawer.reveal", { id });
+      if (answer.found) return answer.drawer;
+      throw new PalaceError("PROTOCOL_BAD_PARAMS", `the drawer ${id} was deleted just now`, "palace ls");
+    }
+  },
+});
+
+function aboutOf({ drawer_id: id, wing, room, metadata }: ShownDrawer, source: string): string[] {
+  const { filed_at: filedAt, last_modified: changedAt, added_by: by, agent } = metadata;
+  const when = timeOf(filedAt);
+  const changed = timeOf(changedAt);
+  const who = typeof by === "string" ? by : typeof agent === "string" ? agent : "";
+  return [
+    id,
+    `${wing} / ${room}`,
+    [when === "" ? "" : `filed ${when}`, who === "" ? "" : `by ${who}`, source === "" ? "" : `from ${source}`]
+      .filter((part) => part !== "")
+      .join(" "),
+    changed === "" || changed === when ? "" : `changed ${changed}`,
+  ]
+    .filter((line) => line !== "")
+    .map(printable);
+}
+
+/** Upstream's timestamps are local time; the seconds say enough. */
+function timeOf(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, 19).replace("T", " ") : "";
+}

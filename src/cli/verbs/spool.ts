@@ -1,0 +1,160 @@
+/** `palace status spool`: lists and delivers the writes that wait on this machine for a broker. */
+import { text as readText } from "node:stream/consumers";
+import { connectClient } from "../../wire/client/client.ts";
+import { parseMessage } from "../../wire/client/send-spooled.ts";
+import { type RefusedEntry, Spool, type SpooledWrite } from "../../wire/client/spool.ts";
+import { newKey } from "../../base/ids.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { IDEMPOTENCY_META } from "../../protocol/spec.ts";
+import { readArguments } from "../tool-call.ts";
+import { formatDuration, type Output, shorten } from "../terminal/output.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const USAGE = `palace status spool [list]
+palace status spool replay
+palace status spool show NAME
+palace status spool replay NAME [ARGUMENTS]
+palace status spool replay refused
+
+Agents keep their writes on this machine while they reach no broker, and deliver them in order and once when they do.
+list shows waiting writes, and writes that a broker refused for good. replay delivers now, and starts a broker if one may run here.
+show prints a refused write. replay NAME sends it once more, with the given JSON object in place of its arguments if there is one
+(- reads it from stdin); replay refused sends all of them once more. The first letters of a NAME are enough.`;
+
+const TOOL_COLUMNS = 32;
+const ALL = "refused";
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {},
+  args: [0, 3],
+  run: async ({ args: [what = "list", name, given], config, out }) => {
+    const spool = new Spool(config.paths.spoolDir);
+    assertUse(what, name, given);
+    if (what === "show") show(spool, findRefused(spool, name ?? ""), out);
+    else if (what === "list") list(spool, out);
+    else {
+      if (name !== undefined) {
+        const text = given === "-" ? await readText(process.stdin) : given;
+        sendAgain(spool, name, text === undefined ? undefined : readArguments(text));
+      }
+      return replay(spool, out, async () =>
+        // Connecting delivers the spool, before anything else that a client does.
+        (await connectClient({ config, agent: "palace spool", start: "auto" })).close(),
+      );
+    }
+    return 0;
+  },
+});
+
+/** Errors: CONFIG_USAGE. */
+function assertUse(what: string, name: string | undefined, given: string | undefined): void {
+  const help = "palace status spool --help";
+  if (!["list", "replay", "show"].includes(what))
+    throw new PalaceError("CONFIG_USAGE", `palace status spool ${what} is not a command`, help);
+  if (what === "list" && name !== undefined) throw new PalaceError("CONFIG_USAGE", "list takes no name", help);
+  if (what === "show" && (name === undefined || given !== undefined))
+    throw new PalaceError("CONFIG_USAGE", "show takes the name of one refused write", "palace status spool list");
+  if (name === ALL && given !== undefined)
+    throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
+}
+
+/** Errors: CONFIG_USAGE when the name fits none, or several. */
+function findRefused(spool: Spool, name: string): RefusedEntry {
+  const found = spool.refused().filter((one) => one.name.startsWith(name));
+  const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
+  if (exact !== undefined) return exact;
+  const why = found.length === 0 ? "no refused write has" : `${found.length} refused writes have`;
+  throw new PalaceError("CONFIG_USAGE", `${why} the name ${name}`, "palace status spool list");
+}
+
+function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): void {
+  const write = readRefused(spool, name);
+  const shown = { name, at: new Date(atMs).toISOString(), agent: write.agent, tool: write.tool, why };
+  if (out.isJson) return out.document({ ...shown, arguments: argumentsOf(write) });
+  out.table(Object.entries(shown));
+  out.text(JSON.stringify(argumentsOf(write), null, 2));
+}
+
+/** Errors: CONFIG_BAD_VALUE for a file of another kind. */
+function readRefused(spool: Spool, name: string): SpooledWrite {
+  const write = spool.readRefused(name);
+  if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${spool.folder}/refused/${name} is no spooled write`,
+    "look at the file, and file again by hand what it holds",
+  );
+}
+
+function argumentsOf({ line }: SpooledWrite): unknown {
+  const { method, params } = parseMessage(line);
+  return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
+}
+
+/** Moves one refused write, or all of them, back among those that wait. */
+function sendAgain(spool: Spool, name: string, args: object | undefined): void {
+  if (name !== ALL) {
+    const { name: found } = findRefused(spool, name);
+    const write = readRefused(spool, found);
+    return spool.sendAgain(found, args === undefined ? write : mended(write, args));
+  }
+  for (const { name: one } of spool.refused()) {
+    const write = spool.readRefused(one);
+    if (write !== undefined) spool.sendAgain(one, write);
+  }
+}
+
+/** Returns the write with other arguments and a new idempotency key: the broker refuses a known key with other arguments. */
+function mended(write: SpooledWrite, args: object): SpooledWrite {
+  const { params, ...message } = parseMessage(write.line);
+  if (message.method !== "tools/call")
+    throw new PalaceError("CONFIG_USAGE", `${write.tool} takes no other arguments`, "palace status spool replay NAME");
+  const key = newKey();
+  const meta = { ...(isRecord(params?.["_meta"]) ? params["_meta"] : {}), [IDEMPOTENCY_META]: key };
+  return { ...write, key, line: JSON.stringify({ ...message, params: { ...params, arguments: args, _meta: meta } }) };
+}
+
+async function replay(spool: Spool, out: Output, connect: () => Promise<void>): Promise<number> {
+  const before = spool.entries().length;
+  const refusedBefore = new Set(spool.refused().map(({ name }) => name));
+  if (before > 0) await connect();
+  const waiting = spool.entries().length;
+  const refused = spool.refused().filter(({ name }) => !refusedBefore.has(name)).length;
+  const report = { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
+  if (out.isJson) out.document(report);
+  else if (before === 0) out.text("Nothing waits.");
+  else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
+  if (refused > 0) out.notice(out.spelled("palace status spool list says why; show NAME prints what was refused"));
+  if (waiting > 0)
+    out.notice(
+      out.spelled("what waits is delivered by the next client that can; palace doctor says what is in the way"),
+    );
+  return waiting > 0 || refused > 0 ? EXIT_CODES.STORE : 0;
+}
+
+function list(spool: Spool, out: Output): void {
+  const waiting = spool.entries().map(({ name, atMs, agent, tool }) => ({ name, atMs, agent, tool }));
+  const refused = spool.refused();
+  const { droppedAtMs } = spool;
+  if (out.isJson) return out.document({ folder: spool.folder, waiting, refused, droppedAtMs: droppedAtMs ?? null });
+  if (waiting.length + refused.length === 0) return out.text("Nothing waits.");
+  const age = (atMs: number): string => formatDuration(Math.max(Date.now() - atMs, 0));
+  out.table([
+    ...waiting.map(({ atMs, agent, tool }) => ["waits", age(atMs), shorten(tool, TOOL_COLUMNS), agent]),
+    ...refused.map(({ name, atMs, tool, why }) => ["refused", age(atMs), shorten(tool, TOOL_COLUMNS), name, why]),
+  ]);
+  if (refused.length > 0)
+    out.notice(
+      out.spelled(
+        `send a refused write again: palace status spool replay NAME; all of them: palace status spool replay refused`,
+      ),
+    );
+  if (refused.length > 0)
+    out.notice(
+      `what was refused stays in ${spool.folder}/refused until you remove it; of very many the oldest are dropped`,
+    );
+  if (droppedAtMs !== undefined)
+    out.notice(`older ones were dropped to make room, the last of them ${age(droppedAtMs)} ago`);
+}

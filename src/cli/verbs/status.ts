@@ -1,0 +1,194 @@
+/** `palace status`: prints the broker's report about itself. Starts nothing. */
+import { readSettings } from "../../wire/bridge/settings.ts";
+import { isBridged, missingBridge } from "../../wire/client/bridge.ts";
+import { connectClient } from "../../wire/client/client.ts";
+import { findBroker } from "../../wire/client/discover.ts";
+import { unanswered } from "../../wire/client/start.ts";
+import type { Config } from "../../config/config.ts";
+import { isStopped, vanishedPalace } from "../../base/state-files.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
+import { formatEndpoint } from "../../wire/transport/endpoint.ts";
+import { addressOf } from "../doctor/outcome-door.ts";
+import { causeOf } from "../proof/search-here.ts";
+import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
+import { describeClosets } from "../report/closets.ts";
+import { describeGraph } from "../report/graph.ts";
+import { describeAdoption, describeForeignWriters } from "../report/foreign-writers.ts";
+import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
+import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
+import { type Call, defineVerb } from "../define-verb.ts";
+
+const EXIT_NOT_RUNNING = 3;
+
+export const verb = defineVerb({
+  usage: `palace status
+
+Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
+Starts nothing; exit code 3 when no broker is running.`,
+  options: {},
+  args: [0, 0],
+  run: async (call) => {
+    const { config, out } = call;
+    const box = brokerBox(config);
+    try {
+      return await asOwner(call, report);
+    } catch (error) {
+      const isWay = error instanceof PalaceError && error.code.startsWith("TRANSPORT_");
+      if (box === undefined || !isWay) throw error;
+      return tellAbsence(await absenceOfBox(box, error), out);
+    }
+  },
+});
+
+async function report({ config, out }: Pick<Call<{}>, "config" | "out">): Promise<number> {
+  const found = await findBroker(config);
+  if (found === undefined) return tellAbsence(absence(config), out);
+  const box = brokerBox(config);
+  // The socket of our own way into a container ends with us.
+  const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
+  const client = await connectClient({ config, agent: "palace status", start: "never" });
+  const status = await client.call("palace.status", {});
+  const erasure = await askErasure(client);
+  client.close();
+  const more = erasure === undefined ? {} : { erasure };
+  if (out.isJson) out.document({ running: true, endpoint, ...status, ...more });
+  else out.table(describe(status, endpoint, describeErasure(erasure)));
+  return 0;
+}
+
+function tellAbsence({ why, hint, ...more }: Absence, out: Output): number {
+  if (out.isJson) out.document({ running: false, ...more, why, hint: out.spelled(hint) });
+  else {
+    out.text(`${why}.`);
+    out.notice(`  ${out.spelled(hint)}`);
+  }
+  return EXIT_NOT_RUNNING;
+}
+
+async function absenceOfBox(box: BrokerBox, { message, hint }: PalaceError): Promise<Absence> {
+  const isRunning = await isBoxRunning(box).catch(() => undefined);
+  if (isRunning === false)
+    return { why: `The broker's container ${box.container} is stopped`, hint: "palace start", stoppedByHand: true };
+  return { why: message.replace(/^./, (first) => first.toUpperCase()), hint, stoppedByHand: false };
+}
+
+type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
+
+/**
+ * Describes a missing broker: the endpoint that was tried, and what to type. For a broker elsewhere it says nothing about
+ * this machine's palace.
+ */
+function absence(config: Config): Absence {
+  const { paths, endpoint } = config;
+  const elsewhere = { stoppedByHand: false, ...(endpoint !== undefined && { endpoint }) };
+  if (isBridged(config)) {
+    const missing = missingBridge(config);
+    if (missing !== undefined) return { why: missing.message, hint: missing.hint, ...elsewhere };
+    const target = readSettings(paths)?.target ?? "the host";
+    return { why: `No broker answers over the bridge to ${target}`, hint: "palace bridge status", ...elsewhere };
+  }
+  if (endpoint !== undefined) {
+    const { message, hint } = unanswered(endpoint);
+    return { why: message.replace(/^n/, "N"), hint, ...elsewhere };
+  }
+  const gone = vanishedPalace(paths);
+  const stoppedByHand = isStopped(paths);
+  if (gone !== undefined)
+    return { why: `No broker is running: ${gone.message}`, hint: gone.hint, stoppedByHand, home: paths.home };
+  return {
+    why: `No broker is running for ${paths.home}${stoppedByHand ? "; it was stopped by hand" : ""}`,
+    hint: stoppedByHand ? "palace start" : "the next agent starts it; or: palace start",
+    ...{ stoppedByHand, home: paths.home },
+  };
+}
+
+type Row = [string, string];
+
+function describe(status: StatusReport, endpoint: string, erasure: string | undefined): Row[] {
+  const { queue, engine } = status;
+  return [
+    [
+      "broker",
+      `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
+    ],
+    ["door", endpoint],
+    // The other doors follow.
+    ...status.doors
+      .map(formatEndpoint)
+      .filter((door) => door !== endpoint)
+      .map((door): Row => ["door", door]),
+    ...describeOutcomeDoor(status),
+    ["topology", status.topology],
+    ...describeSettings(status),
+    ["peers", `${status.peers}`],
+    [
+      "queue",
+      `${queue.depth} of ${queue.depthMax} waiting, ${queue.acknowledged} acknowledged, ${queue.refused} refused`,
+    ],
+    // An older broker, which reports no engine, has the builtin one.
+    ...(engine?.kind === "command" ? describeCommand(status.home, engine) : describePalace(status)),
+    ...(erasure === undefined ? [] : [["forgetting", erasure] as Row]),
+    ...(status.error === undefined ? [] : [["error", `${status.error.message}; ${status.error.hint}`] as Row]),
+  ];
+}
+
+function describeSettings({ settings = [] }: StatusReport): Row[] {
+  const used = settings.map(({ key, variable }) => `${key} from ${variable ?? "settings.json"}`);
+  return used.length === 0 ? [] : [["settings", used.join(", ")]];
+}
+
+function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {
+  if (door === undefined) return [];
+  const shut = door.state === "open" ? "" : ` is shut: ${printable(door.why)}; ${door.hint}`;
+  return [["outcome door", `${addressOf(door)}${shut}`]];
+}
+
+function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"]): string {
+  if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
+  if (modelState === "loading" || modelState === "downloading")
+    return `by words until the model is here (${modelState}${withDetail(modelDetail)})`;
+  return `by words only: ${causeOf(modelDetail)}`;
+}
+
+function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {
+  const adoption = describeAdoption(status.adoption);
+  const reranker = describeReranker(search);
+  const embedded =
+    search.pending === 0
+      ? ""
+      : `, ${search.pending} of ${search.pending + search.embedded} still to embed${describeRest(search.pendingMs)}`;
+  return [
+    [
+      "palace",
+      `${home}: ${plural(status.drawers, "drawer")} in ${plural(status.wings, "wing")}, ${formatBytes(status.ledgerSizeBytes)}`,
+    ],
+    ["search", `${describeMode(search)}${embedded}`],
+    ...(reranker === undefined ? [] : [["cross-encoder", reranker] as Row]),
+    ["driver", `${driver.kind}: ${driver.state}${describeLag(driver)}${withDetail(driver.detail)}`],
+    ["closets", describeClosets(status.closets)],
+    ["graph", describeGraph(status.graph)],
+    ["palace lock", `${status.upstreamLock.state}${withDetail(status.upstreamLock.detail)}`],
+    ["strays", describeForeignWriters(status.strays)],
+    ...(adoption === undefined ? [] : [["adoption", adoption] as Row]),
+  ];
+}
+
+function describeCommand(home: string, engine: Extract<EngineReport, { kind: "command" }>): Row[] {
+  const { lastError } = engine;
+  return [
+    ["engine", `command, ${formatEngine(engine)}`],
+    ...(lastError === null
+      ? []
+      : [["last error", `${formatDuration(Date.now() - lastError.atMs)} ago: ${printable(lastError.message)}`] as Row]),
+    ["palace", `${home}; what is in it only the engine knows`],
+  ];
+}
+
+function describeRest(ms: number | null | undefined): string {
+  return ms === null || ms === undefined ? "" : `, about ${formatDuration(ms)} more`;
+}
+
+function withDetail(detail: string): string {
+  return detail === "" ? "" : `, ${detail}`;
+}

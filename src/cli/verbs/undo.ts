@@ -1,0 +1,111 @@
+/** `palace history undo`: undoes what one agent wrote since a given time. */
+import { connectClient } from "../../wire/client/client.ts";
+import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import type { UndoReport } from "../../protocol/hygiene.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { type Output, plural, shorten } from "../terminal/output.ts";
+import { readTime } from "../terminal/time.ts";
+import { defineVerb, usageError } from "../define-verb.ts";
+
+const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
+
+Takes back what the agent of that name wrote (by the time it arrived, not by the time the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
+Keeps and names what somebody else has changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
+
+/** An undo does not touch the file itself. */
+const KINDS: Readonly<Record<string, string>> = {
+  source: "mark of a file",
+  triple: "fact",
+  standing: "outcomes",
+  carried: "graph",
+  imported: "journal row",
+};
+const SHOWN_MAX = 40;
+/** Smaller differences are those of two machines' clocks. */
+const AHEAD_MIN_MS = 60_000;
+const PREVIEW_COLUMNS = 60;
+
+export const verb = defineVerb({
+  usage: USAGE,
+  options: {
+    client: { type: "string" },
+    since: { type: "string" },
+    until: { type: "string" },
+    "dry-run": { type: "boolean" },
+    yes: { type: "boolean", short: "y" },
+  },
+  args: [0, 0],
+  forOwner: true,
+  run: async ({ values, config, out }) => {
+    const { client: agent, since, until } = values;
+    if (agent === undefined || since === undefined) throw usageError(USAGE, "--client and --since are both needed");
+    const now = Date.now();
+    const request = {
+      agent,
+      sinceMs: readTime(since, "since", now),
+      // Writes of a time when the clock was ahead have dates in the future.
+      untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
+    };
+    if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
+    const client = await connectClient({ config, agent: "palace undo", start: "auto" });
+    try {
+      const plan = await client.call("memory.undoPreview", request);
+      if (plan.writes === 0) throw nothingSince(agent, plan);
+      // Writes that arrive after the preview stay.
+      if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
+      if (values["dry-run"] === true) {
+        tell(plan, out, "Would take back");
+        return 0;
+      }
+      if (!out.isJson) tell(plan, out, "To take back");
+      const count = plan.removed + plan.restored + plan.reverted;
+      if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
+      const done = count === 0 ? plan : await client.call("memory.undo", request);
+      if (out.isJson) out.document(done);
+      else
+        out.text(
+          `Taken back: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
+        );
+      return done.refused > 0 ? EXIT_CODES.PALACE : 0;
+    } finally {
+      client.close();
+    }
+  },
+});
+
+function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport): PalaceError {
+  const others = agents.map((name) => JSON.stringify(name)).join(", ");
+  const newest = latestMs === undefined ? undefined : new Date(latestMs).toISOString();
+  const since = newest === undefined ? "" : `its newest write is dated ${newest}: --since ${newest}`;
+  const who = others === "" ? "" : `who has: ${others}`;
+  const hint = [since, who].filter((part) => part !== "").join("; ");
+  return new PalaceError(
+    "CONFIG_USAGE",
+    `${agent} has written nothing since then`,
+    hint === "" ? "nobody has; try an earlier --since" : hint,
+  );
+}
+
+function tell(plan: UndoReport, out: Output, title: string): void {
+  if (out.isJson) return void out.document(plan);
+  const { items, removed, restored, reverted, refused, too_old: tooOld, latest_ms: latestMs = 0 } = plan;
+  out.table(
+    items
+      .slice(0, SHOWN_MAX)
+      .map(({ kind, id, change, by, preview = "" }) => [
+        ...[change, KINDS[kind] ?? kind, id, shorten(preview, PREVIEW_COLUMNS)],
+        by === undefined ? "" : `changed since by ${by}`,
+      ]),
+  );
+  if (items.length > SHOWN_MAX) out.text(`… and more; --json lists them`);
+  out.text(`${title}: ${removed} to remove, ${restored} to restore, ${reverted} to revert; ${refused} refused.`);
+  if (plan.dated_by_client !== undefined) {
+    const { writes, earliest_ms: earliestMs } = plan.dated_by_client;
+    const earliest = new Date(earliestMs).toISOString();
+    out.notice(`${plural(writes, "write")} of these came later than their client dates them, the earliest ${earliest}`);
+  }
+  if (latestMs > Date.now() + AHEAD_MIN_MS)
+    out.notice(`the latest of these is dated ${new Date(latestMs).toISOString()}: the clock was ahead then`);
+  if (tooOld > 0) out.notice(`of ${plural(tooOld, "write")} it is no longer known what it changed: they stay`);
+}

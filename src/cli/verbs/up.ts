@@ -1,0 +1,92 @@
+/** `palace up`: starts everything and proves it. From a clone, scripts/up does this and the build before it. */
+import { clearStop, ensureBroker } from "../../wire/client/start.ts";
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import type { Paths } from "../../config/paths.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { executable, PACKAGE_ROOT } from "../executable.ts";
+import { type Joined, joinStack } from "../docker/one-memory.ts";
+import { provePalace } from "../proof/proof.ts";
+import { askSearch, describeSearch } from "../proof/search-here.ts";
+import { alignRows, type Output } from "../terminal/output.ts";
+import { mcpEntry } from "../terminal/spelling.ts";
+import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "../report/runtime.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace up [--docker]
+
+Starts the broker on this machine and proves it: one memory is written through one shim, found through another, erased.
+Running it again is quick and harmless.
+
+  --docker   the compose stack of this package (chroma, broker, devbox) instead; where this machine has no memories of its own,
+             its agents share the stack's (palace bridge remove ends that)`,
+  options: { docker: { type: "boolean" }, native: { type: "boolean" } },
+  args: [0, 0],
+  place: "anew",
+  run: async ({ values, config, env, out }) => {
+    const isDocker = values.docker === true;
+    if (isDocker && values.native === true)
+      throw new PalaceError("CONFIG_USAGE", "--native and --docker exclude each other", "give one of them");
+    const own = withPalace(executable("mp-shim"), namedHome(config.paths));
+    const stack = isDocker ? await startStack(config, env, out) : undefined;
+    if (!isDocker) {
+      clearStop(config);
+      await ensureBroker(config);
+    }
+    const shim = stack?.shim ?? own;
+    const joined = stack?.joined;
+    const proof = await provePalace({ writer: shim, readers: [joined?.state === "joined" ? own : shim], env });
+    const status = withPalace([...executable("palace"), "status", "--json"], namedHome(config.paths));
+    const search = await askSearch(stack?.status ?? status, env);
+    if (out.isJson) {
+      out.document({
+        kind: isDocker ? "docker" : "native",
+        ...proof,
+        ...(search && { search }),
+        ...(joined && { host: joined }),
+      });
+      return 0;
+    }
+    const next = [
+      ["palace status", "what is in it"],
+      ["palace mine docs DIR", "file a project's documents"],
+      ["palace search WORDS", "find them again"],
+      ...(joined?.state === "apart" ? [] : [["palace install all", "wire the agents of this machine"]]),
+      ["every agent's MCP entry:", mcpEntry(namedHome(config.paths))],
+      ...(isDocker ? [["in the devbox:", "mempalace-mcp"]] : []),
+    ];
+    out.text(`The palace is up${isDocker ? " in Docker" : " on this machine"}.
+One memory was written through one shim, found through another, and erased (${proof.ms} ms).${search === undefined ? "" : `\n${out.spelled(describeSearch(search))}`}
+Next:
+${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}
+Stop: ${out.spelled(isDocker ? "palace devbox down" : "palace stop")}`);
+    if (joined?.state === "apart") out.notice(`${joined.why}; ${joined.hint}`);
+    if (!isDocker && !(await hasRuntime())) out.notice(`${RUNTIME_MISSING}; ${RUNTIME_HINT}`);
+    return 0;
+  },
+});
+
+/** The shims get --palace when the user gave one. */
+function namedHome({ home, palaceDir }: Paths): string | undefined {
+  return home === palaceDir ? home : undefined;
+}
+
+async function startStack(
+  config: Config,
+  env: Env,
+  out: Output,
+): Promise<{ shim: string[]; status: string[]; joined: Joined | undefined }> {
+  const { composeCommand } = await import("../../devbox/compose.ts");
+  const { stackFolder } = await import("../../devbox/folder.ts");
+  const { brokerContainer, upStack } = await import("../../devbox/up.ts");
+  const root = stackFolder(PACKAGE_ROOT, config.paths.stateDir, true);
+  const opened = await upStack({ ...config.paths, root, env, log: (line) => out.notice(line), cwd: process.cwd() });
+  const joined = await joinStack(config, await brokerContainer(opened), env, opened.before);
+  const inside = [...composeCommand({ root, env }), "exec", "-T", "devbox"];
+  return { shim: [...inside, "mp-shim"], status: [...inside, "palace", "status", "--json"], joined };
+}
+
+function withPalace(command: string[], home: string | undefined): string[] {
+  return home === undefined ? command : [...command, "--palace", home];
+}

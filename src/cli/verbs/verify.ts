@@ -1,0 +1,97 @@
+/** `palace backup verify`: checks whether a backup is whole. */
+import { rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { makeDraft, removeDrafts } from "../../memory/backup/draft.ts";
+import { ownBackups, readList } from "../../memory/backup/known-backups.ts";
+import { scheduledNames } from "../../memory/backup/name.ts";
+import { unpackVerified } from "../../memory/backup/verify.ts";
+import type { Config } from "../../config/config.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { withInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled } from "../report/job.ts";
+import { formatBytes, plural } from "../terminal/output.ts";
+import { readPassphrase } from "../terminal/passphrase.ts";
+import { Progress } from "../terminal/progress.ts";
+import { defineVerb } from "../define-verb.ts";
+
+const DRAFT = "verify-";
+
+export const verb = defineVerb({
+  usage: `palace backup verify [FILE] [--passphrase-file FILE]
+
+Reads a backup from its first byte to its last: checks every hash, opens and reads both databases, and compares all counts with
+those in the backup. Changes nothing. Without FILE it reads the newest backup that the broker made by itself
+(MEMPALACE_BACKUP_DIR). It unpacks the backup into a folder of the cache and removes that folder again.
+
+  --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
+  options: { "passphrase-file": { type: "string" } },
+  args: [0, 1],
+  place: "any",
+  run: async ({ values, args, config, out }) => {
+    const file = args[0] === undefined ? newest(config) : resolve(args[0]);
+    const { cacheDir } = config.paths;
+    // This removes what a killed run has left.
+    removeDrafts(cacheDir, DRAFT);
+    const { folder, release } = makeDraft(cacheDir, DRAFT);
+    const progress = new Progress({ silent: out.isJson });
+    try {
+      const { manifest, bytes, isEncrypted } = await withInterrupt(
+        (signal) =>
+          unpackVerified(file, {
+            ...{ folder, signal },
+            passphrase: () => readPassphrase(config, values["passphrase-file"], false),
+            onBytes: (done, total) =>
+              progress.step(done, total, `${formatBytes(done)} of ${formatBytes(total)}`, undefined),
+          }),
+        { onStop: () => progress.end() },
+      );
+      progress.end();
+      const { version, madeAtMs, journalSeq, counts, leftOut, unreadable = [] } = manifest;
+      if (out.isJson)
+        out.document({
+          ok: true,
+          file,
+          bytes,
+          encrypted: isEncrypted,
+          version,
+          madeAtMs,
+          journalSeq,
+          counts,
+          leftOut,
+          unreadable,
+        });
+      else {
+        out.text(`Whole: ${file} (${formatBytes(bytes)}${isEncrypted ? ", encrypted" : ""})`);
+        out.text(
+          `  made ${new Date(madeAtMs).toISOString()} by ${version}, up to write ${journalSeq}: ${plural(counts.drawers, "drawer")}, ` +
+            `${plural(counts.facts, "fact")}, ${plural(counts.links, "link")}, ${plural(counts.events, "event")}`,
+        );
+        for (const { name, why } of unreadable)
+          out.notice(`not in it: ${name}, which could not be read when it was made: ${why}`);
+      }
+      return 0;
+    } catch (error) {
+      if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return reportCancelled(out);
+      throw error;
+    } finally {
+      progress.end();
+      rmSync(folder, { recursive: true, force: true });
+      release();
+    }
+  },
+});
+
+function newest({ paths, backup }: Config): string {
+  const dir = backup.dir ?? readList(paths.home).schedule?.dir;
+  if (dir !== undefined) {
+    // A lost palace has lost its list of backups too.
+    const others = scheduledNames(dir, paths.tag).map(({ name }) => ({ file: join(dir, name) }));
+    const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
+    if (last !== undefined) return last.file;
+  }
+  throw new PalaceError(
+    "CONFIG_USAGE",
+    dir === undefined ? "no backups are made by themselves" : `there is no backup of this palace in ${dir}`,
+    "name one: palace backup verify FILE",
+  );
+}

@@ -1,0 +1,39 @@
+/** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
+import { explainFile } from "../../feeders/doc-miner/why.ts";
+import { shownSource } from "../feeding/came-from.ts";
+import { connect, placeOf } from "../feeding/feeding.ts";
+import { defineVerb } from "../define-verb.ts";
+
+export const verb = defineVerb({
+  usage: `palace mine why FILE [--dir DIR] [--wing W]
+
+Says whether \`palace mine docs\` files FILE and by which rule, and its wing, room and date.
+
+  --dir DIR   the folder that is scanned (else: the one it was filed from, the project's or the file's own)
+  --wing W    the wing that is given to \`palace mine docs\``,
+  options: { dir: { type: "string" }, wing: { type: "string" } },
+  args: [1, 1],
+  run: async ({ values, args, config, out }) => {
+    const caller = await connect(config, "mempalace-docs", true);
+    const found = await explainFile(
+      { file: args[0] ?? "", dir: values.dir, wing: values.wing, ...placeOf(config) },
+      caller,
+    );
+    if (out.isJson) {
+      out.document(found);
+      return 0;
+    }
+    out.text(`${found.taken ? "taken" : "left out"}: ${found.reason}`);
+    out.table(
+      [
+        ["project", `${found.project} (${found.projectFrom})`],
+        ["wing", `${found.wing} (${found.wingFrom})`],
+        ["room", found.room && `${found.room} (${found.roomFrom ?? ""})`],
+        ["date", found.contentDate && `${found.contentDate} (${found.contentDateFrom ?? ""})`],
+        ["source", found.sourceFile && shownSource(config, found.sourceFile)],
+        ["palace", found.palace],
+      ].filter((row): row is [string, string] => row[1] !== undefined && row[1] !== ""),
+    );
+    return 0;
+  },
+});

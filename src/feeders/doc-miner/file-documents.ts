@@ -1,0 +1,203 @@
+/**
+ * Files a project's documents: survey, plan, then stage and send what is new, a few at a time. Started by the commands
+ * `mempalace-docs DIR` and `palace mine projects DIR`. A run that is killed leaves nothing half-filed: the broker replaces a source in one transaction,
+ * and the next run sends what the palace does not hold.
+ */
+import { createHash } from "node:crypto";
+import { realpathSync, statSync } from "node:fs";
+import { removeLeftovers } from "../../base/atomic-file.ts";
+import { quoted } from "../../base/shell-word.ts";
+import { PalaceError } from "../../base/errors.ts";
+import type { FilingRecord } from "../../protocol/spec.ts";
+import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
+import { notedRecords, writeNotes } from "../notes.ts";
+import { type FeedDeps, fileEach } from "../run.ts";
+import type { Caller } from "../send.ts";
+import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./file-document.ts";
+import type { Front } from "./kinds-of-run.ts";
+import { rebuildLinks } from "./links.ts";
+import { recordsByPath, type Plan, planFeed } from "./plan.ts";
+import { type Project, readProject, wingOfFolder } from "./project.ts";
+import { readRegistry } from "./registry.ts";
+import type { FeedOptions, FeedReport, Run } from "./run.ts";
+import { surveyProject } from "./source.ts";
+import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
+
+export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
+  options: FeedOptions;
+  /** Returns undefined in a dry run that found no broker: a dry run starts none. */
+  connect: () => Promise<Caller | undefined>;
+};
+
+const IN_FLIGHT_MAX = 4;
+/** Raised when the rules for refused texts change: each document is then examined once more. */
+const TEXT_RULES = 1;
+
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
+  const root = openProject(options.dir, options.front);
+  const connecting = connect();
+  // The rejection is handled where it is awaited; an unreadable project is reported first.
+  connecting.catch(() => {});
+  const { front } = options;
+  // Upstream's format mode takes the rooms of a mempalace.yaml, and not its wing.
+  const wing = options.wing ?? (front.name === "formats" ? wingOfFolder(root) : undefined);
+  const project = projectOf(front, await readProject(root, wing));
+  if (project.wingFrom === "folder name")
+    watch.notice(
+      `No wing given and none in a mempalace.yaml: using wing "${project.wing}" (choose another with --wing)`,
+    );
+
+  const survey = surveyProject(root, options.avoid, { ...options, exclude: project.exclude });
+  const caller = await connecting;
+  const { cacheDir, palace } = options;
+  const place = { cacheDir, wing: project.wing, root, palace, isInPlace: !front.isStaged };
+  const stage = options.dryRun ? findStage(place) : claimStage(place);
+  if (!options.dryRun) removeLeftovers(stage.home);
+  const noted = readManifest(stage);
+  const rules = createHash("sha256")
+    .update(JSON.stringify([TEXT_RULES, project.rooms ?? null]))
+    .digest("hex")
+    .slice(0, 16);
+  if (caller !== undefined && stage.isInPlace) await whenAdopted(caller, signal, (line) => watch.notice(line));
+  const { records, isMined } =
+    caller === undefined ? recordsOfNotes(stage, noted) : await askRecords(stage, front, caller);
+  const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
+  if (!front.removes || options.only !== undefined) plan.gone = [];
+  assertNotVanished(plan, survey.documents.length, options);
+
+  const report: FeedReport = {
+    wing: project.wing,
+    files: survey.documents.length,
+    filed: 0,
+    unchanged: 0,
+    removed: 0,
+    skipped: survey.skipped,
+    drawers: 0,
+    dryRun: options.dryRun,
+    interrupted: false,
+    failed: survey.unreadable.length,
+  };
+  // Without notes, the links of a palace that holds documents may be behind.
+  const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
+  const manifest: Manifest = {
+    ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
+    ...(isBehind && { linksBehind: true }),
+  };
+  const registry = readRegistry(options.registryFile);
+  const run: Run = { root, project, registry, stage, noted, records, plan, report, manifest, options, watch, signal };
+  for (const { path } of plan.unchanged) settle(run, path, noted?.files[path] ?? undefined, "unchanged");
+  if (options.dryRun || caller === undefined) await rehearse(run);
+  else {
+    await perform(run, caller);
+    await catchUpLinks(run, caller, isBehind);
+  }
+  return report;
+}
+
+/** Upstream makes them after every mine; they depend only on the drawers. After a kill, the next run makes them. */
+async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
+  const { report, manifest, stage, signal } = run;
+  if (signal.aborted) return;
+  const hasChanged = report.filed + report.removed > 0;
+  if ((isBehind || hasChanged) && !(await rebuildLinks(run, caller))) return;
+  delete manifest.linksBehind;
+  writeNotes(stage.manifestFile, manifest);
+}
+
+async function perform(run: Run, caller: Caller): Promise<void> {
+  const { plan, manifest, stage, report, signal } = run;
+  // The paths are noted before the first is sent, so that a killed run's documents can be found and removed some day.
+  for (const { path } of plan.read) manifest.files[path] ??= null;
+  if (plan.read.length + plan.gone.length > 0) manifest.linksBehind = true;
+  writeNotes(stage.manifestFile, manifest);
+  try {
+    // Removals first: a file that became a folder must leave its name free.
+    for (const path of plan.gone) {
+      if (signal.aborted) break;
+      report.removed += (await removeDocument(run, caller, path)) ? 1 : 0;
+      delete manifest.files[path];
+    }
+    await fileEach(run, plan.read, {
+      limit: run.options.limit,
+      inFlightMax: IN_FLIGHT_MAX,
+      nameOf: ({ path }) => path,
+      file: (found) => fileDocument(run, caller, found),
+    });
+  } finally {
+    writeNotes(stage.manifestFile, manifest);
+  }
+}
+
+/** Lists what perform would do, from the same decisions. */
+async function rehearse(run: Run): Promise<void> {
+  const { report, plan, records } = run;
+  const wouldFile: string[] = [];
+  for (const found of plan.read) {
+    if (run.signal.aborted) break;
+    const document = await inspect(run, found);
+    if (document === undefined) continue;
+    if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
+    // The broker makes no drawer of a shorter text, so the document is not filed.
+    else if (document.isNew && isTooShort(document.content.text, run.options))
+      settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
+    else if (document.isNew) wouldFile.push(found.path);
+    else report.unchanged += 1;
+  }
+  report.wouldFile = run.options.limit === 0 ? wouldFile : wouldFile.slice(0, run.options.limit);
+  report.wouldRemove = plan.gone.filter((path) => records.has(path));
+}
+
+type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
+
+/** MemPalace has never mined our copies. */
+async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
+  const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
+  const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
+  const isMined = minedFinder(mined);
+  return {
+    records: recordsByPath(stage, sources),
+    isMined: ({ sourceFile: path, mtime }) => isMined({ sourceFile: stagedPath(stage, path), mtime }),
+  };
+}
+
+function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
+  return { records: notedRecords(noted?.files ?? {}, (path) => stagedPath(stage, path)), isMined: () => false };
+}
+
+/**
+ * Without rooms of its own, an upstream project has the one room `general`, which folders of that name lead to; without a
+ * project file's rooms, office documents have the room `documents`. The exclusions of such a file apply to `projects`.
+ */
+function projectOf({ name }: Front, project: Project): Project {
+  const exclude = name === "formats" ? [] : project.exclude;
+  if (name === "docs" || project.rooms !== undefined) return { ...project, exclude };
+  const room = name === "formats" && project.file !== undefined ? "documents" : "general";
+  const hasKeyword = name === "formats" || project.file === undefined;
+  return { ...project, exclude, rooms: [{ name: room, keywords: hasKeyword ? [room] : [] }] };
+}
+
+function openProject(dir: string, { name }: Front): string {
+  const hint = `give the folder of a project: palace mine ${name} DIR`;
+  const unreadable = (what: string, cause?: unknown): PalaceError =>
+    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${dir} ${what}`, hint, { cause });
+  let root: string;
+  try {
+    root = realpathSync(dir);
+  } catch (error) {
+    throw unreadable("does not exist or cannot be read", error);
+  }
+  if (!statSync(root).isDirectory()) throw unreadable("is not a folder");
+  return root;
+}
+
+/** An unmounted volume looks like a project without documents; it must not empty the palace. */
+function assertNotVanished(plan: Plan, documents: number, { dir, force, front, wing }: FeedOptions): void {
+  if (documents > 0 || plan.gone.length === 0 || force) return;
+  const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;
+  throw new PalaceError(
+    "FEEDER_SOURCE_UNREADABLE",
+    `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
+    `check that it is mounted; to remove them from the palace: palace mine ${front.name} ${quoted(dir)}${named} --force`,
+  );
+}

@@ -1,0 +1,221 @@
+/**
+ * Files the sessions of an agent: those that changed are written as transcripts into the staging area, then the
+ * conversation miner files them. Started by `mempalace-session` and `palace mine sessions`.
+ */
+import { statSync } from "node:fs";
+import { removeLeftovers } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
+import { feedTranscripts } from "../convo-miner/file-transcripts.ts";
+import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
+import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
+import { ofName, readNotes, writeNotes } from "../notes.ts";
+import type { FeedDeps, FeedWatch } from "../run.ts";
+import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
+import * as stage from "./staging-area.ts";
+import { transcribe, transcriptName } from "./transcribe.ts";
+
+export type SessionOptions = Omit<MineOptions, "wing"> & {
+  harness: HarnessName;
+  /** Undefined: each session gets the wing of its project. */
+  wing: string | undefined;
+  minMessages: number;
+  /** Only sessions that changed since, ms since the epoch. */
+  sinceMs: number | undefined;
+  /** Ids of sessions; empty = all. */
+  sessions: readonly string[];
+  cacheDir: string;
+  palace: string;
+};
+
+export type SessionDeps = FeedDeps & { options: SessionOptions; source: SessionSource };
+
+export type SessionReport = Omit<MineReport, "wing" | "files"> & {
+  /** Sessions that were chosen. */
+  sessions: number;
+  /** Number of the chosen sessions that have fewer messages than asked for. */
+  tooShort: number;
+  wings: string[];
+  /** Counts the chosen sessions by the generation of the agent whose tables hold them. */
+  generations?: Record<string, number>;
+};
+
+/** A session that is staged, or would be. */
+type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
+
+type Run = SessionDeps & {
+  /** Ids of all existing sessions. */
+  ids: ReadonlySet<string>;
+  home: string;
+  notes: stage.StageNotes;
+  wingOf: (directory: string) => Promise<string>;
+  report: SessionReport;
+};
+
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's own when it can file nothing at all. */
+export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
+  const { options, source, signal } = deps;
+  const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
+  const home = stage.stageHome(options.cacheDir);
+  if (!options.dryRun) removeLeftovers(home);
+  const notesFile = stage.notesPath(home, options.harness, source.place);
+  const notes = readNotes<stage.StageNotes>(notesFile, "sessions") ?? { schema: 1, sessions: {} };
+  const all = source.list();
+  const heads = choose(all, options);
+  const report: SessionReport = {
+    ...{ sessions: heads.length, tooShort: 0, wings: [], filed: 0, unchanged: 0, skipped: [], drawers: 0, kept: 0 },
+    ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
+    ...(options.dryRun && { wouldFile: [] }),
+    ...generationsOf(heads),
+  };
+  const wingOf = wing === undefined ? wingFinder(deps.watch) : async (): Promise<string> => wing;
+  const run: Run = { ...deps, ids: new Set(all.map(({ id }) => id)), home, notes, wingOf, report };
+  const ready: Ready[] = [];
+  try {
+    for (const head of heads) {
+      if (signal.aborted) break;
+      const one = await prepare(head, run);
+      if (one !== undefined) ready.push(one);
+    }
+  } finally {
+    if (!options.dryRun) writeNotes(notesFile, notes);
+  }
+  const byWing = [...Map.groupBy(ready, (one) => one.wing)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, sessions] of byWing) {
+    if (signal.aborted || (options.limit > 0 && report.filed >= options.limit)) break;
+    await feedWing(name, sessions, run);
+  }
+  report.interrupted ||= signal.aborted;
+  return report;
+}
+
+function generationsOf(heads: readonly SessionHead[]): Pick<SessionReport, "generations"> {
+  const generations: Record<string, number> = {};
+  for (const { generation } of heads)
+    if (generation !== undefined) generations[generation] = (generations[generation] ?? 0) + 1;
+  return Object.keys(generations).length === 0 ? {} : { generations };
+}
+
+function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOptions): SessionHead[] {
+  const unknown = sessions.filter((id) => !heads.some((head) => head.id === id));
+  if (unknown.length > 0)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      `there is no session ${unknown.join(", ")}`,
+      "list them: palace mine sessions --dry-run --min-messages 0",
+    );
+  return heads.filter(
+    ({ id, updatedMs }) =>
+      (sessions.length === 0 || sessions.includes(id)) && (sinceMs === undefined || updatedMs >= sinceMs),
+  );
+}
+
+/** Writes the session's transcript if it changed. Undefined when there is nothing to file of it. */
+async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
+  const { options, source, ids, home, notes, wingOf, report } = run;
+  const noted = ofName(notes.sessions, head.id);
+  // When a session is gone, its forks alone hold what they were filed without.
+  const isWhole = noted?.without?.every((id) => ids.has(id)) ?? true;
+  if (noted?.version === head.version && isWhole && !options.force) {
+    if (noted.messages < options.minMessages) {
+      report.tooShort += 1;
+      return undefined;
+    }
+    const isThere = noted.file !== "" && (options.wing === undefined || options.wing === noted.wing);
+    const found = isThere ? staged(home, noted) : undefined;
+    if (found !== undefined) return found;
+  }
+  const whole = source.read(head);
+  if (whole === undefined) return undefined;
+  const { session, without } = withoutFiled(whole, notes);
+  const lastMs = whole.turns.at(-1)?.atMs;
+  // A fork counts with the messages that it copied; a fork without new turns counts 0.
+  const messages = session.turns.length === 0 ? 0 : whole.turns.length;
+  const entry: stage.Staged = {
+    ...{ version: head.version, messages, wing: "", file: "" },
+    ...(without.length > 0 && { without }),
+    ...(lastMs !== undefined && { lastMs }),
+  };
+  if (messages < options.minMessages) {
+    report.tooShort += 1;
+    notes.sessions[head.id] = entry;
+    return undefined;
+  }
+  const wing = await wingOf(session.directory);
+  const file = transcriptName(options.harness, session);
+  const path = stage.stagedPath(home, wing, file);
+  if (options.dryRun) return rehearsed(session, wing, path);
+  stage.stageTranscript(path, transcribe(session), session.updatedMs);
+  notes.sessions[head.id] = { ...entry, wing, file };
+  return staged(home, { wing, file });
+}
+
+/**
+ * Removes from a fork the turns that an earlier session was staged with, so that they are not filed again. `without`:
+ * the sessions that hold those turns.
+ */
+function withoutFiled(session: Session, { sessions }: stage.StageNotes): { session: Session; without: string[] } {
+  const { copies, turns } = session;
+  const without = new Set<string>();
+  const own = turns.filter(({ id, atMs }) => {
+    const earlier = copies?.get(id) ?? "";
+    const noted = ofName(sessions, earlier);
+    if (noted === undefined || noted.file === "" || atMs > (noted.lastMs ?? Infinity)) return true;
+    without.add(earlier);
+    return false;
+  });
+  return { session: { ...session, turns: own }, without: [...without] };
+}
+
+function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file">): Ready | undefined {
+  const path = stage.stagedPath(home, wing, file);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true) return undefined;
+  const transcript = { path, sourceFile: path, name: file, mtime: stat.mtimeMs / 1000, size: stat.size };
+  return { name: file, wing, file: transcript, isPending: false };
+}
+
+/** A session that is not staged yet cannot be examined, so it counts as to be filed. */
+function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
+  const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
+  return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
+}
+
+async function feedWing(wing: string, sessions: readonly Ready[], run: Run): Promise<void> {
+  const { options, source, home, report } = run;
+  const done = await feedTranscripts({
+    ...run,
+    options: { ...options, wing, limit: options.limit === 0 ? 0 : options.limit - report.filed },
+    place: { home, root: `${options.harness} ${source.place}`, palace: options.palace },
+    files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),
+    nameOf: (sourceFile) => stage.stagedHere(home, sourceFile),
+  });
+  report.wings.push(wing);
+  for (const key of ["filed", "unchanged", "drawers", "kept", "failed"] as const) report[key] += done[key];
+  report.skipped.push(...done.skipped);
+  report.interrupted ||= done.interrupted;
+  const pending = sessions.filter(({ isPending }) => isPending).map(({ name }) => name);
+  report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
+}
+
+/** Finds the wing of a project as for documents: from its mempalace.yaml, else from its folder's name. */
+function wingFinder(watch: FeedWatch): (directory: string) => Promise<string> {
+  const known = new Map<string, string>();
+  return async (directory) => {
+    const wing = known.get(directory) ?? (await wingOfProject(directory, watch));
+    known.set(directory, wing);
+    return wing;
+  };
+}
+
+async function wingOfProject(directory: string, watch: FeedWatch): Promise<string> {
+  try {
+    return (await readProject(directory, undefined)).wing;
+  } catch (error) {
+    if (!(error instanceof PalaceError)) throw error;
+    const wing = wingOfFolder(directory);
+    // A deleted project has no settings, which needs no notice.
+    if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
+      watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
+    return wing;
+  }
+}

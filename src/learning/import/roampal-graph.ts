@@ -1,0 +1,85 @@
+/**
+ * Graphs of a Roampal, which are kept and not used. Entries are imported in writes of a thousand and exported in pages. A write runs
+ * inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
+ */
+import { isCarriedEntry } from "../../protocol/import.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
+import type { MemoryTx } from "../../memory/port/memory.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
+import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } from "../../protocol/outcome.ts";
+import { sha256Hex } from "../../memory/text/text.ts";
+import { toCarried } from "./roampal-memory.ts";
+
+/** A memory's id as a whole text in JSON, or as a part of a name. */
+const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
+
+/**
+ * Reads the entries of a call. `journalled`: params for the journal, which identify the call without its words. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
+export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
+  entries: CarriedEntry[];
+  journalled: Record<string, unknown>;
+} {
+  if (typeof isDry !== "boolean") throw refused("isDry must be true or false");
+  if (!Array.isArray(entries) || entries.length > CARRIED_ENTRIES_MAX || !entries.every(isCarriedEntry))
+    throw refused(
+      `entries must be a list of at most ${CARRIED_ENTRIES_MAX}, each a file of ${CARRIED_GRAPHS.join(", ")} with section and name, and JSON of at most ${CARRIED_LEVELS_MAX} levels`,
+    );
+  return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
+}
+
+/** Stores imported entries; the newest import replaces an entry, because nothing else here changes one. */
+export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
+  const report: GraphReport = { added: 0, updated: 0 };
+  for (const { at, value } of findings as CarriedEntry[]) {
+    const id = JSON.stringify(at);
+    const there = tx.carried.find(id);
+    if (there === value) continue;
+    report[there === undefined ? "added" : "updated"] += 1;
+    if (params["isDry"] !== true) tx.carried.put(id, value);
+  }
+  return report;
+}
+
+/**
+ * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. A memory that was moved here is
+ * named by the id it is exported under.
+ */
+export function graphPage(reader: LedgerReader, after: string): GraphPage {
+  const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
+  const names = new Map<string, string>();
+  const nameOf = (id: string): string => {
+    const known = names.get(id);
+    if (known !== undefined) return known;
+    const drawer = reader.findDrawer(id);
+    const name = (drawer && toCarried(drawer, undefined)?.id) ?? id;
+    names.set(id, name);
+    return name;
+  };
+  const renamed = (json: string): string => json.replace(NAMED, nameOf);
+  const entries = rows.map(({ id, value }) => {
+    const now = renamed(id);
+    // Both names may be taken by entries: keep the old name then, so that neither entry is lost.
+    const isTaken = now !== id && reader.isCarried(now);
+    return { at: placeOf(isTaken ? id : now), value: renamed(value) };
+  });
+  return { entries, next: rows.at(-1)?.id ?? null };
+}
+
+/** Returns the file that the entry with this id belongs to. */
+export function fileOfEntry(id: string): string {
+  return placeOf(id)[0] ?? "";
+}
+
+/** Reads an entry's file, section and name from its id. */
+function placeOf(id: string): string[] {
+  const at = parseJson(id);
+  return Array.isArray(at) ? at.map(String) : [id];
+}
+
+function refused(why: string): PalaceError {
+  return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
+}

@@ -1,0 +1,180 @@
+/**
+ * Converts between a memory in Roampal's own form and its drawer and standing here. Fields that outcomes write become the standing.
+ * Fields that a drawer uses itself are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly
+ * as it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
+ */
+import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
+import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
+import { isRecord } from "../../base/is-record.ts";
+import type { CarriedMemory } from "../../protocol/outcome.ts";
+import { sha256Hex } from "../../memory/text/text.ts";
+import { asText } from "../../memory/text/validate.ts";
+import { sourceOfBook } from "../memory/books.ts";
+import { timeOf } from "../memory/described.ts";
+import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "../memory/memory.ts";
+import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "../memory/as-drawer.ts";
+
+/** Fields that outcomes write; here they are the standing. */
+const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
+/** Fields that hold the text once more. */
+const TEXTS = ["text", "content"];
+/** Fields by which drawers are filed, and slices belong together. */
+const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
+const PAST_KEPT = 10;
+const USES_MAX = 1e9;
+
+/**
+ * Fields of an imported memory that its drawer does not show. `as`: digest of the memory as it came; `texts`: the fields that held its
+ * text; `id`: its own id, if it is filed under another.
+ */
+type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
+
+type Fields = CarriedMemory["metadata"];
+
+/** The drawer and the standing that a memory of a Roampal becomes here. */
+export function fromCarried(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
+  const { id, collection, text, metadata } = memory;
+  const isBook = collection === "books";
+  const isArchived = collection === "memory_bank" && metadata["status"] === "archived";
+  const [texts, withoutTexts] = parted(metadata, (key, value) => TEXTS.includes(key) && value === text);
+  const [scored, withoutScores] = parted(withoutTexts, (key) => SCORED.includes(key));
+  const [aside, kept] = parted(withoutScores, (key) => FILED.includes(key) || key === "chunk_index");
+  const at = aside["chunk_index"];
+  const title = asText(metadata["title"] ?? "").trim();
+  const filed = plainId(id);
+  const ownId = filed === id ? {} : { id };
+  const came: Came = { as: digestOf(memory), texts: Object.keys(texts), scored, aside, ...ownId };
+  return {
+    drawer: {
+      id: filed,
+      text,
+      metadata: {
+        ...kept,
+        ...{ wing: MEMORY_WING, room: isArchived ? ARCHIVE_ROOM : collection, added_by: agent },
+        source_file: isBook ? sourceOfBook(title === "" ? "Untitled" : title) : "",
+        chunk_index: isBook && typeof at === "number" ? at : 0,
+        [CAME]: JSON.stringify(came),
+      },
+    },
+    standing: standingOf(scored, isCollection(collection) ? collection : "working"),
+  };
+}
+
+/** Converts a drawer to the memory that a Roampal folder holds for it. Undefined for a drawer that does not hold a memory. */
+export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
+  const { id, wing, room, text, metadata } = drawer;
+  const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
+  if (wing !== MEMORY_WING || !isCollection(collection) || !isFiledAsMemory(drawer)) return undefined;
+  const came = cameOf(metadata);
+  const standing = known ?? newStanding(USUAL_SCORE[collection]);
+  const [filed, own] = parted(metadata, (key) => FILED.includes(key) || key === "chunk_index");
+  const isUnscored = came !== undefined && isSame(standingOf(came.scored, collection), standing);
+  const texts = came?.texts ?? TEXTS;
+  return {
+    id: came?.id ?? idIn(collection, id),
+    collection,
+    text,
+    metadata: {
+      ...(came === undefined ? outward(own) : own),
+      ...(came === undefined && collection === "books" ? { chunk_index: filed["chunk_index"] ?? 0 } : came?.aside),
+      ...(isUnscored ? came.scored : fieldsOf(standing)),
+      ...Object.fromEntries(texts.map((key) => [key, text])),
+    },
+  };
+}
+
+/** Returns the digest of a memory as it was imported from a Roampal; undefined for a memory that was not imported. */
+export function cameAs(metadata: Metadata): string | undefined {
+  return cameOf(metadata)?.as;
+}
+
+/** Returns a digest of all but the id, which a move changes. The order of fields does not change it. */
+export function digestOf({ collection, text, metadata }: CarriedMemory): string {
+  const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return sha256Hex(JSON.stringify([collection, text, fields]));
+}
+
+/** Reads a standing from a memory's fields. Values that are not numbers, or are out of bounds, count as missing. */
+function standingOf(fields: Fields, collection: Collection): Standing {
+  const past = pastOf(fields["outcome_history"]);
+  const uses = Math.floor(within(fields["uses"], 0, USES_MAX) ?? past.length);
+  const counted = past.reduce((sum, { outcome }) => sum + { worked: 1, partial: 0.5, failed: 0 }[outcome], 0);
+  const lastUsedMs = timeOf(fields["last_used"]);
+  return {
+    score: within(fields["score"], 0, 1) ?? USUAL_SCORE[collection],
+    uses,
+    successes: Math.min(within(fields["success_count"], 0, Number.MAX_VALUE) ?? counted, uses),
+    lastUsedMs: Number.isNaN(lastUsedMs) ? null : lastUsedMs,
+    past,
+  };
+}
+
+/** Reads the outcome history. It skips `unknown`, which does not count as an outcome here; an unreadable time becomes 0 ms. */
+function pastOf(json: unknown): PastOutcome[] {
+  const past = records(json).flatMap((one): PastOutcome[] => {
+    if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
+    const { outcome, timestamp, reason } = one;
+    const atMs = timeOf(timestamp);
+    return [{ outcome, atMs: Number.isNaN(atMs) ? 0 : atMs, reason: typeof reason === "string" ? reason : null }];
+  });
+  return past.slice(-PAST_KEPT);
+}
+
+function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metadata {
+  const history = past.map(({ outcome, atMs, reason }) => ({ outcome, timestamp: plainTime(atMs), reason }));
+  const last = past.at(-1);
+  return {
+    ...{ score, uses, success_count: successes, outcome_history: JSON.stringify(history) },
+    ...(lastUsedMs !== null && { last_used: plainTime(lastUsedMs) }),
+    ...(last !== undefined && { last_outcome: last.outcome }),
+  };
+}
+
+/** Formats a time without a zone: the original subtracts such times from each other, and fails where one has a zone. */
+function plainTime(atMs: number): string {
+  return isoTime(atMs).slice(0, -1);
+}
+
+/** Fields of a memory that was made here. */
+function outward(fields: Metadata): Metadata {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      typeof value === "string" && /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(value) ? value.slice(0, -1) : value,
+    ]),
+  );
+}
+
+function cameOf(metadata: Metadata): Came | undefined {
+  const json = metadata[CAME];
+  if (typeof json !== "string") return undefined;
+  try {
+    const came: unknown = JSON.parse(json);
+    const isWhole =
+      isRecord(came) && Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
+    const isNamed = isWhole && ["string", "undefined"].includes(typeof came["id"]);
+    return isNamed ? (came as Came) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields that are meant, and the others. */
+function parted(
+  fields: Fields,
+  isMeant: (key: string, value: unknown) => boolean,
+): [meant: Metadata, others: Metadata] {
+  const entries = Object.entries(fields) as [string, MetadataValue][];
+  return [
+    Object.fromEntries(entries.filter(([key, value]) => isMeant(key, value))),
+    Object.fromEntries(entries.filter(([key, value]) => !isMeant(key, value))),
+  ];
+}
+
+function within(value: unknown, least: number, most: number): number | undefined {
+  return typeof value === "number" && value >= least && value <= most ? value : undefined;
+}
+
+function isSame(a: Standing, b: Standing): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,156 @@
+/**
+ * Stores memories as drawers: one wing, the room of its collection, and its outcomes beside it. So a memory is found, journaled, undone,
+ * forgotten, backed up and mirrored to the public palace like any other drawer. A move changes only the room: the drawer keeps the id it
+ * was filed under, and the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
+ */
+import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
+import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { MemoryTx } from "../../memory/port/memory.ts";
+import type { Standing } from "../../memory/port/outcome.ts";
+import { sha256Hex } from "../../memory/text/text.ts";
+import { weightOf } from "./fact-rules.ts";
+import { timeOf } from "./described.ts";
+import {
+  type Collection,
+  plainId,
+  idIn,
+  idsOf,
+  isCollection,
+  isMemoryId,
+  newStanding,
+  USUAL_SCORE,
+  type Weight,
+} from "./memory.ts";
+import type { Fate } from "../scoring/promotion.ts";
+
+export const MEMORY_WING = "roampal";
+/** Begins the wing of a named profile: apart.ts. */
+export const PROFILE_WING = `${MEMORY_WING} profile `;
+const MIDDLE_SCORE = 0.5;
+/** Room of facts that were archived from the memory bank; no search looks there. */
+export const ARCHIVE_ROOM = "archive";
+/** Metadata field of a memory imported from a Roampal (carried.ts). No tool writes it. */
+export const CAME = "roampal_import";
+
+export type Memory = {
+  /** Id under which it is shown. */
+  id: string;
+  drawerId: string;
+  row: number;
+  collection: Collection;
+  text: string;
+  metadata: Metadata;
+  standing: Standing;
+  madeMs: number;
+  weight: Weight;
+};
+
+export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
+
+/**
+ * Reads a memory from its drawer. Undefined for a drawer that does not hold a memory, or is archived. `standing`: undefined without
+ * outcomes.
+ */
+export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
+  const { row, id, wing, room, text, metadata } = drawer;
+  if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
+  return {
+    ...{ id: idIn(room, id), drawerId: id, row, collection: room, text, metadata, weight: weightOf(metadata) },
+    standing: standing ?? newStanding(USUAL_SCORE[room]),
+    madeMs: timeOf(metadata["timestamp"] ?? metadata["created_at"]),
+  };
+}
+
+/** Returns the standing before the first outcome: by collection for a memory, the middle score for any other drawer. */
+export function unjudged(drawer: Drawer): Standing {
+  const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
+  return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
+}
+
+/** True for the wing of any profile. */
+export function isMemoryWing(wing: string): boolean {
+  return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
+}
+
+/** Returns true for a drawer that was filed as a memory. A memory imported from a Roampal counts whatever its id looks like. */
+export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
+  return isMemoryId(id) || typeof metadata[CAME] === "string";
+}
+
+/** Stores a memory and returns its id. The id is made of the write's key, so repeating the write makes the same one. */
+export function storeMemory(
+  tx: MemoryTx,
+  call: WriteCall,
+  { collection, text, score, fields = {} }: NewMemory,
+): string {
+  const at = isoTime(call.atMs);
+  const id = freeId(tx, collection, call.key);
+  const metadata: Metadata = {
+    ...{ wing: MEMORY_WING, room: collection, source_file: "", chunk_index: 0 },
+    ...{ added_by: call.peer.agent, created_at: at, ...fields },
+  };
+  tx.insertDrawers([{ id, text, metadata }]);
+  tx.standings.put(id, newStanding(score ?? USUAL_SCORE[collection]));
+  return id;
+}
+
+/** Returns the id that a memory with this key gets, unless another memory has it. */
+export function firstId(collection: Collection, seed: string): string {
+  return nthId(collection, seed, 0);
+}
+
+function nthId(collection: Collection, seed: string, nth: number): string {
+  return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
+}
+
+/** Returns an unused id. Eight digits are few: another memory may have them, in any collection. */
+function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
+  for (let nth = 0; ; nth++) {
+    const id = nthId(collection, seed, nth);
+    if (!idsOf(id).some((one) => tx.isTaken(one))) return id;
+  }
+}
+
+/** Finds the drawer that an id was given out for, here or by a Roampal, wherever the memory has moved; any other drawer by its own id. */
+export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
+  const filed = plainId(id);
+  const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));
+  if (drawer !== undefined) return drawer;
+  for (const one of idsOf(id)) {
+    const moved = tx.findDrawer(one);
+    if (moved !== undefined && isMemoryWing(moved.wing)) return moved;
+  }
+  return undefined;
+}
+
+/** Applies a decision about a memory: deletes it, moves it, or leaves it. */
+export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number): void {
+  const { drawerId, collection, metadata, standing } = memory;
+  if (decided.kind === "goes") tx.deleteDrawer(drawerId);
+  if (decided.kind !== "moves") return;
+  const { to } = decided;
+  const at = isoTime(atMs);
+  const { score, uses } = standing;
+  const history = [...records(metadata["promotion_history"]), { from: collection, to, timestamp: at, score, uses }];
+  const direction = collection === "patterns" ? "demoted_from" : "promoted_from";
+  tx.updateDrawer(drawerId, {
+    metadata: {
+      ...{ ...metadata, room: to, [direction]: collection, promotion_history: JSON.stringify(history) },
+      ...(collection === "working" && { promoted_to_history_at: at }),
+    },
+  });
+}
+
+/** Reads a list that is kept as JSON, as the original keeps it. Anything that is not a list counts as empty. */
+export function records(json: unknown): unknown[] {
+  try {
+    const list: unknown = JSON.parse(String(json ?? "[]"));
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}
+
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

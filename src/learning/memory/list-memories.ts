@@ -1,0 +1,69 @@
+/** Lists stored memories without a question. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { MemoryReader } from "../../memory/port/memory.ts";
+import { type Filters, matches } from "../search/filters.ts";
+import { type Collection, COLLECTIONS } from "./memory.ts";
+import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
+
+export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
+
+/** The newest memories of each collection that a list reads. */
+const LISTED_MAX = 10_000;
+/** Drawers read in one go; other calls are served between two pages. */
+const PAGE = 500;
+/** Facts read at most: twice as many as are ever filed here; a folder of Roampal's may bring more. */
+const FACTS_MAX = 1_000;
+
+export async function listMemories(
+  context: ListContext,
+  { collections = COLLECTIONS, filters = {} }: { collections?: readonly Collection[]; filters?: Filters },
+): Promise<Memory[]> {
+  const listed: Memory[] = [];
+  for (const room of collections) {
+    const from = Math.max(0, count(context, room) - LISTED_MAX);
+    for await (const memory of memoriesIn(context, room, from)) if (matches(memory, filters)) listed.push(memory);
+  }
+  return listed;
+}
+
+/** Yields memories in the order of filing, page by page; one that is filed or deleted meanwhile may be missed. */
+export async function* memoriesIn(context: ListContext, room: Collection, from = 0): AsyncGenerator<Memory, void> {
+  for (let offset = from; ; offset += PAGE) {
+    const { memories, drawers } = page(context, room, PAGE, offset);
+    yield* memories;
+    if (drawers < PAGE) return;
+    await nextTurn();
+  }
+}
+
+/** The facts of the memory bank. */
+export function facts(context: ListContext): Memory[] {
+  return page(context, "memory_bank", FACTS_MAX, 0).memories;
+}
+
+/** Returns the memories that were filed last in a collection. */
+export function newest(context: ListContext, room: Collection): Memory[] {
+  return page(context, room, PAGE, Math.max(0, count(context, room) - PAGE)).memories;
+}
+
+export function has(context: ListContext, room: Collection): boolean {
+  return count(context, room) > 0;
+}
+
+function count({ reader }: ListContext, room: Collection): number {
+  return reader.places().find((place) => place.wing === MEMORY_WING && place.room === room)?.drawers ?? 0;
+}
+
+function page(
+  { reader }: ListContext,
+  room: Collection,
+  limit: number,
+  offset: number,
+): { memories: Memory[]; drawers: number } {
+  const { drawers } = reader.listDrawers({ wing: MEMORY_WING, room }, limit, offset);
+  const standings = reader.standings(drawers.map(({ id }) => id));
+  return {
+    memories: drawers.flatMap((drawer) => toMemory(drawer, standings.get(drawer.id)) ?? []),
+    drawers: drawers.length,
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Reduces a question to what is stored of it: the topic of the conversation, and a number for each concept. The ledger stores no words
+ * except those of drawers, hence numbers. Pure. Source: outcome-memory.md 8.2, 8.4, 8.8.
+ */
+import type { Question } from "../../memory/port/outcome.ts";
+import { sha256Hex } from "../../memory/text/text.ts";
+import { concepts } from "./concepts.ts";
+import { contextType } from "./context-type.ts";
+
+/** Characters read of a question: a pasted log says no more of what is asked. */
+const CHARACTERS_MAX = 1_000;
+const CONCEPTS_MAX = 24;
+/** 52 bits: every number is exact in JSON and in a row. */
+const HEX_DIGITS = 13;
+
+/** Returns the stored form of a question; undefined for a text without a concept. */
+export function questionOf(text: string): Question | undefined {
+  const asked = askedIn(text);
+  const words = keptConcepts(asked);
+  return words.length === 0 ? undefined : { context: contextType(asked), concepts: words.map(conceptNumber) };
+}
+
+/** Returns the part of a question that is read. */
+export function askedIn(text: string): string {
+  return text.slice(0, CHARACTERS_MAX);
+}
+
+/** Returns the concepts to keep, single words first: they recur in other wordings more often than word pairs. */
+export function keptConcepts(text: string): string[] {
+  const wordsIn = (concept: string): number => concept.split("_").length;
+  return concepts(text)
+    .sort((a, b) => wordsIn(a) - wordsIn(b))
+    .slice(0, CONCEPTS_MAX);
+}
+
+export function conceptNumber(concept: string): number {
+  return Number.parseInt(sha256Hex(concept).slice(0, HEX_DIGITS), 16);
+}

@@ -1,0 +1,46 @@
+/** Applies one outcome to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
+import type { Standing, Telling } from "../../memory/port/outcome.ts";
+import { timeWeight } from "./time-weight.ts";
+
+/** Changes by outcome: `score` before the time weight, `successes` whatever the time. */
+const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
+  worked: { score: 0.2, successes: 1 },
+  partial: { score: 0.05, successes: 0.5 },
+  failed: { score: -0.3, successes: 0 },
+};
+const PAST_KEPT = 10;
+
+/**
+ * `weight`: how much the source of the outcome is believed, 0…1; it scales what `score` and `successes` change by, as time does the
+ * score.
+ */
+export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
+
+export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
+  const delta = DELTAS[outcome];
+  return {
+    score: rounded(standing.score + delta.score * timeWeight(standing.lastUsedMs, atMs) * weight),
+    uses: standing.uses + 1,
+    successes: standing.successes + delta.successes * weight,
+    lastUsedMs: atMs,
+    past: [...standing.past, { outcome, atMs, reason }].slice(-PAST_KEPT),
+  };
+}
+
+/**
+ * Returns the standing after a person's newest word, the last of `words`. A person's words count from `start` among themselves and
+ * replace the words of others. If the others have said more of the same, theirs stay: a person who agrees never lowers a score.
+ */
+export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
+  const alone = words.reduce(afterOutcome, start);
+  const newest = words.at(-1);
+  if (newest === undefined || newest.outcome === "partial") return alone;
+  const added = afterOutcome(standing, newest);
+  const isMore = newest.outcome === "worked" ? added.score > alone.score : added.score < alone.score;
+  return isMore ? added : alone;
+}
+
+/** Rounds to six decimals: 0.7 + 0.2 in binary is a little less than the 0.9 of a promotion. */
+function rounded(score: number): number {
+  return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
+}

@@ -1,0 +1,55 @@
+/**
+ * Does to memories what time alone does: looks which are due, on the main thread, and moves or deletes them in a write of the broker's
+ * own. Source: outcome-memory.md 2.8.
+ */
+import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { MemoryTx } from "../../memory/port/memory.ts";
+import { aged, isGarbage } from "./ageing.ts";
+import { type ListContext, memoriesIn } from "../memory/list-memories.ts";
+import { MOVING } from "../memory/memory.ts";
+import type { Fate } from "./promotion.ts";
+import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
+import { type TrueTime, trueAgeMs } from "./true-time.ts";
+
+/** Bound of one write; the next write takes the rest. */
+export const AGED_MAX = 200;
+
+/** The write judges each memory again: somebody may have scored it in between. */
+export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
+type Time = Pick<TrueTime, "trueMs" | "shifts">;
+
+/** Ids of the first that are due. `isStart`: also of those that are too bad to keep, which only a broker that starts removes. */
+export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
+  // Time alone does nothing to what is proven.
+  const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
+  const due: string[] = [];
+  for (const collection of ageing)
+    for await (const memory of memoriesIn(context, collection)) {
+      if (dueFate(memory, time, isStart).kind !== "stays") due.push(memory.drawerId);
+      if (due.length === AGED_MAX) return due;
+    }
+  return due;
+}
+
+export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
+  const { ids, time, isStart } = params as AgeRequest;
+  const done = { moved: 0, gone: 0 };
+  // Memories that a person has brought back stay.
+  const broughtBack = tx.changedBy(peer.agent, ids);
+  for (const id of ids.filter((one) => !broughtBack.has(one))) {
+    const drawer = tx.findDrawer(id);
+    const memory = drawer && toMemory(drawer, tx.standings.find(drawer.id));
+    if (memory === undefined) continue;
+    const due = dueFate(memory, time, isStart);
+    follow(tx, memory, due, atMs);
+    if (due.kind === "moves") done.moved += 1;
+    if (due.kind === "goes") done.gone += 1;
+  }
+  return done;
+}
+
+export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {
+  if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
+  // Nobody can tell the age of one whose time cannot be read.
+  return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, trueAgeMs(time, row, madeMs));
+}

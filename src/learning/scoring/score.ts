@@ -1,0 +1,240 @@
+/**
+ * `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Any other drawer may be
+ * scored too: it keeps its place and records the outcome. Source: outcome-memory.md 2.6, 4.9, 5.6.
+ */
+import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
+import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
+import type { Conversation, Outcome, Question } from "../../memory/port/outcome.ts";
+import { cut } from "../../base/shorten.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { PERSON } from "../../protocol/agent-name.ts";
+import type { ScoreResult } from "../../protocol/outcome.ts";
+import { asText, InvalidValue, validContent } from "../../memory/text/validate.ts";
+import { keptExchange } from "../turn/exchange.ts";
+import { judge } from "./record-outcome.ts";
+import { isOutcome, OUTCOMES } from "../memory/memory.ts";
+import { questionOf } from "../question/question.ts";
+import type { OwnSearches } from "../search/recent-searches.ts";
+import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
+
+/** Memories that one call may score; a turn shows four. */
+const SCORED_MAX = 100;
+const FACTS_MAX = 100;
+const FACT_MIN = 10;
+/** Time after which an agent that was asked for scores no longer answers, ms. */
+const OWED_MS = 30 * 60_000;
+/** Prefix of names that clients give themselves, and the name they send when they know no conversation. */
+const CLIENT_PREFIX = "mcp_";
+const NO_TALK = "default";
+
+/** Findings of a score: by drawer, the question the agent had searched for when it found the drawer. */
+export type Searched = Readonly<Record<string, Question>>;
+
+/** Records scores. `conversation`: given by programs that know it; agents do not. */
+export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
+  const { params } = call;
+  const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
+  const summary = readSummary(params["exchange_summary"]);
+  const facts = readFacts(params["facts"]);
+  // A memory that was shown twice, under the ids it had before and after a move, is judged once.
+  const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
+  const scores = readScores(params, outcome);
+  for (const [id, one] of scores) {
+    const drawer = findShown(tx, id);
+    if (drawer !== undefined) judged.set(drawer.id, { drawer, outcome: one });
+  }
+  const isPerson = call.peer.agent === PERSON;
+  // A person's score corrects the standing, whatever was scored in a conversation.
+  const conversation = isPerson
+    ? undefined
+    : (named(tx, call) ?? owing(tx, call, [...judged.keys()], scores.length > 0));
+  const fresh = [...judged.values()].filter(({ drawer }) => conversation?.scored.includes(drawer.id) !== true);
+  const told = {
+    ...({ atMs: call.atMs, source: isPerson ? "user" : "agent" } as const),
+    ...{ conversation: conversation?.id ?? null, exchange: conversation?.exchange ?? null },
+  };
+  const questionFor = isPerson ? () => undefined : questions(tx, call, conversation);
+  const gone: ScoreResult["gone"] = [];
+  for (const { drawer, outcome: one } of fresh) {
+    if (one === "unknown") continue;
+    const score = judge(tx, drawer, { ...told, outcome: one, question: questionFor(drawer.id) });
+    if (score !== undefined) gone.push({ id: drawer.id, score });
+  }
+  const answer = conversation && unscored(tx, conversation);
+  if (answer !== undefined && outcome !== "unknown" && !judged.has(answer.id))
+    judge(tx, answer, { ...told, outcome, question: questionFor(answer.id) });
+  const asked = conversation && askedAbout(tx, conversation);
+  if (summary !== undefined) summarise(tx, call, asked, { text: summary, outcome, isFirst: answer !== undefined });
+  for (const text of facts) storeOnce(tx, call, text, { memory_type: "fact", timestamp: isoTime(call.atMs) });
+  const said = [
+    ...judged.values(),
+    ...(asked === undefined || judged.has(asked.id) ? [] : [{ drawer: asked, outcome }]),
+  ];
+  const settled = conversation === undefined ? [] : said.filter((one) => contradicts(tx, conversation, one));
+  if (conversation !== undefined) {
+    const scored = new Set([...conversation.scored, ...judged.keys(), ...(answer === undefined ? [] : [answer.id])]);
+    const isScored = conversation.isScored || conversation.isAsked;
+    tx.conversations.put({ ...conversation, isScored, scored: [...scored] });
+  }
+  const kept = settled.map(({ drawer }) => drawer.id);
+  const memories = [...judged.keys()].filter((id) => !kept.includes(id)).length;
+  const { arrivedAtMs: atMs = call.atMs } = call;
+  return { outcome, memories, summary: summary?.length ?? 0, facts: facts.length, settled: kept, gone, atMs };
+}
+
+/**
+ * Returns a lookup of the question each drawer was shown for. For drawers of the turn that is asked about, and for its answer, it is what
+ * the user said then. For other drawers it is what the agent itself searched for, which the broker knows.
+ */
+function questions(
+  tx: MemoryTx,
+  { findings }: WriteCall,
+  conversation: Conversation | undefined,
+): (id: string) => Question | undefined {
+  const searched = (findings ?? {}) as Searched;
+  const answer = conversation && unscored(tx, conversation);
+  const question = answer && questionIn(answer);
+  const shown = new Set(answer && conversation && tx.conversations.shownAt(conversation.id, conversation.turn - 1));
+  if (answer !== undefined) shown.add(answer.id);
+  return (one) => {
+    if (question !== undefined && shown.has(one)) return question;
+    return Object.hasOwn(searched, one) ? searched[one] : undefined;
+  };
+}
+
+/** Returns the user's question in a stored exchange. */
+export function questionIn(exchange: Drawer): Question | undefined {
+  return questionOf(keptExchange(exchange).user);
+}
+
+/**
+ * Finds the conversation that the client names. Undefined for a name of the client's own that does not name a conversation; `owing` then
+ * finds it by the memories. Source: outcome-memory.md 4.9.
+ */
+function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
+  return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
+}
+
+function isTalk({ conversation: id }: WriteCall["params"]): boolean {
+  return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
+}
+
+/** Finds the exchange that this turn asks about. A score that comes after the turn's end no longer belongs to it. */
+function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
+  return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
+}
+
+/** Finds the exchange that this turn asks about, also after it was scored. */
+function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer | undefined {
+  return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
+}
+
+/** Returns true for a memory that an earlier call of this turn gave another outcome; it keeps that one. */
+function contradicts(
+  tx: MemoryTx,
+  { scored, atMs }: Conversation,
+  { drawer: { id, room }, outcome }: { drawer: Drawer; outcome: Outcome },
+): boolean {
+  // A chunk of a book has no outcome.
+  if (!scored.includes(id) || outcome === "unknown" || room === "books") return false;
+  const last = tx.standings.find(id)?.past.at(-1);
+  return last === undefined || last.atMs < atMs || last.outcome !== outcome;
+}
+
+/** Replaces the exchange's text by the agent's summary; if the exchange is unknown, stores the summary as a memory of its own. */
+function summarise(
+  tx: MemoryTx,
+  call: WriteCall,
+  drawer: Drawer | undefined,
+  { text, outcome, isFirst }: { text: string; outcome: Outcome; isFirst: boolean },
+): void {
+  const fields = {
+    ...{ memory_type: "exchange_summary", summarized_at: isoTime(call.atMs) },
+    exchange_outcome: isFirst ? outcome : (drawer?.metadata["exchange_outcome"] ?? outcome),
+    original_length: Number(drawer?.metadata["original_length"] ?? (drawer?.text ?? text).length),
+  };
+  if (drawer === undefined) storeOnce(tx, call, text, fields);
+  else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
+}
+
+/** Stores a text once and returns its id. The id is made of the text, so repeating the call stores nothing more. */
+export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
+  const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
+  const known = findShown(tx, firstId("working", key));
+  if (known?.text === text) return known.id;
+  return storeMemory(tx, { ...call, key }, { collection: "working", text, fields });
+}
+
+/**
+ * Finds the conversation that the scores belong to. Of this agent's conversations, it is the one that was shown most of the memories for
+ * the exchange it is asked about, else the only one that owes a score. Undefined if that is ambiguous.
+ */
+function owing(
+  tx: MemoryTx,
+  { peer, atMs, params }: WriteCall,
+  judged: readonly string[],
+  hasIds: boolean,
+): Conversation | undefined {
+  const asked = tx.conversations.asked(atMs - OWED_MS);
+  const own = asked.filter(({ agent }) => agent === peer.agent);
+  const shown = (own.length > 0 ? own : asked).map((one) => {
+    const ids = new Set(tx.conversations.shownAt(one.id, one.turn - 1));
+    return { one, count: judged.filter((id) => ids.has(id)).length };
+  });
+  const most = Math.max(0, ...shown.map(({ count }) => count));
+  const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
+  if (meant.length > 0) return only(meant);
+  // Scores of deleted memories belong to no conversation.
+  if (hasIds && judged.length === 0) return undefined;
+  const owing = own.filter(({ isScored }) => !isScored);
+  // A call without ids, when no score is owed, repeats the last one.
+  return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
+}
+
+function only<T>(list: readonly T[]): T | undefined {
+  return list.length === 1 ? list[0] : undefined;
+}
+
+/** Returns what the agent had searched for when it found what it scores now. Runs on the broker's main thread. Errors: InvalidValue. */
+export function searchedFor(
+  { reader, own }: { reader: Pick<MemoryReader, "findDrawer">; own: OwnSearches },
+  params: WriteCall["params"],
+): Searched {
+  const searched = readScores(params, "unknown").flatMap(([shown]): [string, Question][] => {
+    const id = findShown(reader, shown)?.id;
+    const question = id === undefined ? undefined : own.take(id);
+    return id === undefined || question === undefined ? [] : [[id, question]];
+  });
+  return Object.fromEntries(searched);
+}
+
+/** Reads the outcomes by memory. Older clients send `related` instead, a list of ids that all get the outcome of the exchange. */
+export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
+  const given = params["memory_scores"] ?? {};
+  if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object: a memory's id, and its outcome");
+  const { related } = params;
+  const isRelated = Array.isArray(related) && Object.keys(given).length === 0;
+  const scores = isRelated ? related.map((id): [string, unknown] => [asText(id), common]) : Object.entries(given);
+  if (scores.length > SCORED_MAX) throw new InvalidValue(`memory_scores holds more than ${SCORED_MAX} ids`);
+  return scores.map(([id, outcome]) => [id, readOutcome(outcome, `memory_scores["${id}"]`)]);
+}
+
+function readSummary(given: unknown): string | undefined {
+  const isNone = given === undefined || given === null || (typeof given === "string" && given.trim() === "");
+  return isNone ? undefined : validContent(given, "exchange_summary");
+}
+
+/** Reads the facts. Facts that are too short say nothing and are left out. Source: outcome-memory.md 4.9. */
+function readFacts(given: unknown): string[] {
+  if (given === undefined || given === null) return [];
+  if (!Array.isArray(given) || given.length > FACTS_MAX)
+    throw new InvalidValue(`facts must be a list of at most ${FACTS_MAX} texts`);
+  const facts = given.map((one, at) => validContent(one, `facts[${at}]`));
+  return facts.filter((text) => text.trim().length >= FACT_MIN);
+}
+
+export function readOutcome(given: unknown, name: string): Outcome {
+  if (isOutcome(given)) return given;
+  throw new InvalidValue(`${cut(name)} must be one of ${OUTCOMES.join(", ")}`);
+}

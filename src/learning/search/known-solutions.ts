@@ -1,0 +1,72 @@
+/** Recognises a problem that was solved before by its concepts. Pure. Source: outcome-memory.md 8.4. */
+import type { Answered, Question } from "../../memory/port/outcome.ts";
+import type { Collection } from "../memory/memory.ts";
+
+const PART_CONCEPTS = 3;
+/**
+ * Share of both questions' concepts that must be equal. The original compares the first five in alphabetical order, which are the same
+ * for everything that "fails after an upgrade". Source: npm run bench:learning.
+ */
+const PART_SHARE = 0.5;
+/** Least share of concepts that two wordings of one question have in common. Source: npm run bench:learning. */
+const TOPIC_SHARE = 0.35;
+const SOLUTIONS_MAX = 3;
+/** Rule of a solution: it worked more than `times` × its failures + `plus`. So one wrong outcome makes no solution. */
+const SURE = { times: 2, plus: 1 } as const;
+/** Distance of a solution that the search itself did not find. */
+export const STARTING_DISTANCE = 1;
+
+/** Solution of a question. `times`: how often the memory has solved it; `shared`: concepts shared with the most similar question. */
+export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
+
+export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {
+  const known = new Set(solved);
+  const shared = problem.filter((concept) => known.has(concept)).length;
+  if (shared > 0 && shared === problem.length && shared === known.size) return { how: "exactly", shared };
+  const isAlike = shared >= PART_CONCEPTS && shared >= PART_SHARE * (problem.length + known.size - shared);
+  return isAlike ? { how: "partly", shared } : undefined;
+}
+
+/** Compares questions that may use different words. */
+export function isSameTopic(one: readonly number[], other: readonly number[]): boolean {
+  const known = new Set(other);
+  const shared = one.filter((concept) => known.has(concept)).length;
+  return shared > 0 && shared >= TOPIC_SHARE * (one.length + known.size - shared);
+}
+
+type Tried = Solved & { failed: number; lastMs: number };
+
+/**
+ * Returns drawers that solved the problem far more often than they failed at it. Exactly equal questions come first, then the most often
+ * solved.
+ */
+export function solutionsOf(
+  { concepts }: Pick<Question, "concepts">,
+  answered: readonly Answered[],
+): Map<string, Solved> {
+  const tried = new Map<string, Tried>();
+  for (const { id, outcome, atMs, concepts: of } of answered) {
+    const alike = outcome === "partial" ? undefined : likeness(concepts, of);
+    if (alike === undefined) continue;
+    const before = tried.get(id) ?? { ...alike, times: 0, failed: 0, lastMs: 0 };
+    const nearer = before.how === "exactly" || before.shared > alike.shared ? before : alike;
+    tried.set(id, {
+      ...{ how: nearer.how, shared: nearer.shared, lastMs: Math.max(before.lastMs, atMs) },
+      times: before.times + (outcome === "worked" ? 1 : 0),
+      failed: before.failed + (outcome === "failed" ? 1 : 0),
+    });
+  }
+  const best = [...tried]
+    .filter(([, { times, failed }]) => times > SURE.plus + SURE.times * failed)
+    .sort(([, a], [, b]) => sureness(b) - sureness(a) || b.times - a.times || b.lastMs - a.lastMs);
+  return new Map(best.slice(0, SOLUTIONS_MAX).map(([id, { how, times, shared }]) => [id, { how, times, shared }]));
+}
+
+function sureness({ how }: Solved): number {
+  return how === "exactly" ? 1 : 0;
+}
+
+/** Returns true for a collection that may hold solutions. Memories in `working` have yet to prove themselves. */
+export function mayBeSolution(collection: Collection): boolean {
+  return collection !== "working";
+}

@@ -1,0 +1,33 @@
+/**
+ * Lists the last exchanges of a conversation whose context was compacted, because the agent no longer sees them. They are context, not
+ * answers from memory, so showing them is not recorded. Runs on the broker's main thread. Source: outcome-memory.md 6.8, 7.6.
+ */
+import { quoted } from "./injection.ts";
+import { type ListContext, newest } from "../memory/list-memories.ts";
+import type { Collection } from "../memory/memory.ts";
+import { recency } from "../memory/described.ts";
+import { head } from "./scoring-prompt.ts";
+
+const RECENT_MAX = 4;
+const EXCHANGE_CHARACTERS = 200;
+/** Collections an exchange may be in, whatever its outcomes. */
+const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
+
+/** Returns a heading and one line per exchange, newest first; empty if there are none. `clean` masks the secrets of a whole text. */
+export function recentExchanges(
+  context: ListContext,
+  conversation: string,
+  clean: (text: string) => string,
+  nowMs: number,
+): string[] {
+  const said = ROOMS.flatMap((room) => newest(context, room)).filter(
+    ({ metadata }) => metadata["turn_type"] === "exchange" && metadata["conversation_id"] === conversation,
+  );
+  const last = said.sort((one, other) => other.madeMs - one.madeMs).slice(0, RECENT_MAX);
+  if (last.length === 0) return [];
+  const lines = last.map(({ text, madeMs }, at) => {
+    const words = quoted(clean(text)).replaceAll(/\s+/g, " ");
+    return `${at + 1}. [${recency(madeMs, nowMs)}] ${head(words, EXCHANGE_CHARACTERS)}`;
+  });
+  return [`RECENT EXCHANGES (last ${last.length}):`, ...lines];
+}

@@ -1,0 +1,212 @@
+/**
+ * Selects the memories that an agent is shown in a turn, before the write that records them, and builds the text after it. Runs on the
+ * broker's main thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
+ */
+import type { MemoryReader } from "../../memory/port/memory.ts";
+import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
+import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
+import { newConversation } from "./conversation.ts";
+import { type Exchange, keptExchange } from "./exchange.ts";
+import type { FindContext } from "../search/find-memories.ts";
+import { facts, has, type ListContext } from "../memory/list-memories.ts";
+import { injectionText, nameIn, type Shown } from "./injection.ts";
+import { effectivenessIn } from "../search/lessons.ts";
+import { tagsOf } from "../memory/fact-rules.ts";
+import { memoryFields } from "../memory/fields.ts";
+import { age } from "../memory/described.ts";
+import { profileText } from "./user-profile.ts";
+import { bestFour } from "../search/recall.ts";
+import { recentExchanges } from "./recent-exchanges.ts";
+import { head, MEMORY_CHARACTERS, plainScoringPrompt, scoringPrompt, type ToScore } from "./scoring-prompt.ts";
+import { type Memory, toMemory } from "../memory/as-drawer.ts";
+import type { Begun } from "./turn.ts";
+import { wilson } from "../scoring/wilson.ts";
+
+/** Characters of the prompt that are searched for: more of a long message finds nothing better. */
+const QUERY_MAX = 2_000;
+/** Characters of each side's words that a third party is shown. */
+const SAID_CHARACTERS = 2_000;
+/** Memories that a turn asks scores for. */
+const SCORED_MAX = 12;
+
+export type ToldContext = FindContext & {
+  reader: FindContext["reader"] & Pick<MemoryReader, "shownIn" | "shownAt" | "conversation">;
+};
+type TextContext = Pick<FindContext, "reader"> & ListContext;
+export type Asked = {
+  conversation: string;
+  prompt: string;
+  /** Project of the conversation, if given: memories of other projects are left out. */
+  project?: string | undefined;
+  /** True if the agent's context no longer contains what it was shown before. */
+  isFresh: boolean;
+  /** True if the agent's context no longer contains what was said either. */
+  isCompacted: boolean;
+};
+
+export type Told = {
+  /** Description of the user (only when a conversation begins) and the memories, as lines of data. Empty if there are none. */
+  context: string;
+  /** Asks for scores of the exchange before this turn; empty where there is nothing to score. */
+  scoring: string;
+  /** Same question for models that ignore tags. */
+  plainScoring: string;
+};
+/** Masks the secrets of a whole text. Mask before cutting: half a secret matches no pattern. */
+export type Clean = (text: string) => string;
+
+/** Selection for a turn. `bank`: all facts, as of the turn's beginning; `recent`: lines of what was said in the conversation. */
+export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
+
+/** Selects drawers that fit the prompt and were not shown in the conversation: facts that are always shown, then four memories. */
+export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
+  const { conversation, prompt, isFresh, isCompacted } = asked;
+  const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
+  // The question for scores quotes the memories shown last, so they stay the ones that the turn is asked about.
+  const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
+  const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
+  const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
+  // Exchanges of this conversation are in the agent's context already, or are listed in `recent`.
+  const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
+    seen.has(drawerId) ||
+    metadata["conversation_id"] === conversation ||
+    (project !== undefined && typeof metadata["project"] === "string" && metadata["project"] !== project);
+  const bank = facts(context);
+  const always = bank.filter((fact) => fact.metadata["always_inject"] === true && !isLeftOut(fact));
+  const told = new Set(always.map(({ text }) => text.trim()));
+  const query = promptOf(prompt);
+  const isShownElse = (memory: Memory): boolean => isLeftOut(memory) || told.has(memory.text.trim());
+  const memories = [...always, ...(await bestFour(context, { query, isLeftOut: isShownElse, nowMs }))];
+  const recent = isCompacted ? recentExchanges(context, conversation, clean, nowMs) : [];
+  const { shown } = injectionText(nameOf(bank, clean), shownOf(context, memories, query, clean, nowMs), recent);
+  const ids = new Set(shown.map(({ id }) => id));
+  return { drawers: memories.filter(({ id }) => ids.has(id)).map(({ drawerId }) => drawerId), bank, recent };
+}
+
+function promptOf(prompt: string): string {
+  return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
+}
+
+/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: as selected for this turn. */
+export function told(
+  context: TextContext,
+  { isCold, shown, asks }: Begun,
+  { prompt, bank, recent }: { prompt: string } & Omit<ToShow, "drawers">,
+  clean: Clean,
+  nowMs: number,
+): Told {
+  const memories = memoriesOf(context, shown);
+  const name = isCold || memories.length + recent.length > 0 ? nameOf(bank, clean) : undefined;
+  const parts = [
+    isCold ? greeting(context, bank, clean) : "",
+    injectionText(name, shownOf(context, memories, promptOf(prompt), clean, nowMs), recent).text,
+  ];
+  const exchange = asks === null ? undefined : exchangeOf(context, asks.exchange, clean);
+  const toScore = asks === null ? [] : scorable(memoriesOf(context, asks.shown), clean);
+  const message = clean(prompt.slice(0, QUERY_MAX));
+  return {
+    context: parts.filter((part) => part !== "").join("\n"),
+    scoring: exchange === undefined ? "" : scoringPrompt(exchange, toScore, message),
+    plainScoring: exchange === undefined ? "" : plainScoringPrompt(exchange, toScore, message),
+  };
+}
+
+/** Returns the same as `told`, as fields. */
+export function toldFields(
+  context: TextContext,
+  { shown, asks }: Begun,
+  prompt: string,
+  clean: Clean,
+  nowMs: number,
+): TurnFields {
+  const exchange = asks === null ? null : (exchangeOf(context, asks.exchange, clean) ?? null);
+  const isFact = ({ metadata }: Memory): boolean => metadata["always_inject"] === true;
+  const memories = memoriesOf(context, shown);
+  const effective = effectivenessIn(context.reader, promptOf(prompt));
+  const fields = (list: readonly Memory[]): MemoryFields[] =>
+    list.map((memory) => memoryFields(memory, nowMs, effective(memory.collection)));
+  return {
+    exchange,
+    toScore: asks === null || exchange === null ? [] : scorable(memoriesOf(context, asks.shown), clean),
+    facts: fields(memories.filter(isFact)),
+    memories: fields(memories.filter((memory) => !isFact(memory))),
+  };
+}
+
+/** Returns what the agent was asked in the current turn and has not answered yet: the beginning of each text. */
+export function owedScore(
+  context: TextContext & { reader: Pick<MemoryReader, "conversation" | "shownAt"> },
+  { conversation: id, reply }: { conversation: string; reply: string },
+  clean: Clean,
+): OwedScore {
+  const { reader } = context;
+  const {
+    isAsked,
+    isScored,
+    scored,
+    exchange: last,
+    turn,
+    atMs,
+  } = reader.conversation(id) ?? newConversation(id, "", 0);
+  const isOwed = isAsked && !isScored && scored.length === 0;
+  const exchange = isOwed && last !== null ? exchangeOf(context, last, clean) : undefined;
+  if (exchange === undefined || last === null) return { exchange: null, reply: "", sinceMs: 0, memories: [] };
+  const { user, assistant } = exchange;
+  const shown = scorable(memoriesOf(context, reader.shownAt(id, turn - 1)), clean);
+  return {
+    exchange: { id: last, user: head(user, SAID_CHARACTERS), assistant: head(assistant, SAID_CHARACTERS) },
+    reply: head(clean(reply), SAID_CHARACTERS),
+    sinceMs: atMs,
+    memories: shown.map(({ id: memory, text }) => ({ id: memory, text: head(text, MEMORY_CHARACTERS) })),
+  };
+}
+
+/** Puts what was found for the prompt first, since the facts that are always shown may be many. */
+function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
+  const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
+  const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];
+  return ordered.slice(0, SCORED_MAX).map(({ id, text }) => ({ id, text: clean(text) }));
+}
+
+function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory[] {
+  const standings = reader.standings(drawers);
+  return drawers.flatMap((id) => {
+    const drawer = reader.findDrawer(id);
+    return (drawer && toMemory(drawer, standings.get(id))) ?? [];
+  });
+}
+
+/** Finds an exchange; undefined if it has been deleted since. */
+function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
+  const drawer = reader.findDrawer(id);
+  if (drawer === undefined) return undefined;
+  const { user, assistant } = keptExchange(drawer);
+  return { user: clean(user), assistant: clean(assistant) };
+}
+
+function nameOf(bank: readonly Memory[], clean: Clean): string | undefined {
+  const identities = bank.filter(({ metadata }) => tagsOf(metadata).includes("identity"));
+  return identities.map(({ text }) => nameIn(clean(text))).find((name) => name !== undefined);
+}
+
+function greeting(context: TextContext, bank: readonly Memory[], clean: Clean): string {
+  const told = bank.map(({ text, metadata, weight }) => ({ text, tags: tagsOf(metadata), weight }));
+  return profileText(told, has(context, "history") || has(context, "patterns"), clean);
+}
+
+function shownOf(
+  { reader }: TextContext,
+  memories: readonly Memory[],
+  query: string,
+  clean: Clean,
+  nowMs: number,
+): Shown[] {
+  const effective = effectivenessIn(reader, query);
+  return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
+    ...{ id, collection, text: clean(text) },
+    // The rate belongs to the collection: next to a memory that nobody has judged, a reader would take it for the memory's own.
+    effective: uses === 0 ? undefined : effective(collection),
+    age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
+    proven: uses === 0 ? 0 : wilson(successes, uses),
+  }));
+}

@@ -1,0 +1,216 @@
+/**
+ * Records a turn of a conversation, inside a write. When the user has spoken it records the memories that the agent is shown; when the
+ * agent has answered it stores the exchange. Results contain no text of the turn, because the journal keeps them. Source:
+ * outcome-memory.md 4.4, 4.5.
+ */
+import type { Metadata } from "../../memory/port/drawer.ts";
+import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
+import type { Conversation, Signal } from "../../memory/port/outcome.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { BAD_PARAMS_HINT, PalaceError } from "../../base/errors.ts";
+import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
+import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";
+import type { Methods } from "../../protocol/spec.ts";
+import { askedMark } from "./repeated-question.ts";
+import { isCold, isGoingOn, isOver, KEPT_MS, newConversation, onPrompt, onStop } from "./conversation.ts";
+import { exchangeText, half, keptExchange } from "./exchange.ts";
+import { judge } from "../scoring/record-outcome.ts";
+import { storeOnce } from "../scoring/score.ts";
+import { SIGNALS } from "../scoring/signal.ts";
+import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
+
+const METADATA_MAX = 20;
+const METADATA_CHARACTERS = 1_000;
+/** Fields that say where a memory is filed, whose it is and what its outcomes add up to. */
+const FILED: ReadonlySet<string> = new Set(
+  "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
+    " ",
+  ),
+);
+
+/** Result of a turn's beginning, in ids of drawers. `asks`: the exchange to score, and the memories the agent was shown for it. */
+export type Begun = {
+  isCold: boolean;
+  shown: readonly string[];
+  asks: { exchange: string; shown: readonly string[] } | null;
+};
+
+/**
+ * Findings for a turn that begins: drawers that the agent will be shown, the mark of the user's question, and whether the agent's context
+ * no longer contains what it was shown before.
+ */
+export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
+  const { atMs } = call;
+  const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
+  const known = found(tx, call);
+  // An earlier call may have ended the first turn without beginning it, possibly under another agent's name.
+  const before = isCold(known) ? { ...known, agent: call.peer.agent } : known;
+  const { exchange } = before;
+  const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
+  const asks =
+    now.isAsked && exchange !== null ? { exchange, shown: tx.conversations.shownAt(now.id, before.turn) } : null;
+  if (isCold(before)) tx.conversations.dropBefore(atMs - KEPT_MS);
+  tx.conversations.put(now);
+  if (mark !== undefined && asks !== null && askedBefore(tx, asks.exchange) === mark)
+    heed(tx, { signal: "asked-again", conversation: now, answer: null, atMs });
+  if (isFresh) tx.conversations.showAnew(now.id, now.turn);
+  tx.conversations.show(now.id, now.turn, shown);
+  return { isCold: isCold(before), shown, asks };
+}
+
+/** Stores the exchange and returns its id, if both sides have said something. Errors: PROTOCOL_BAD_PARAMS. */
+export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
+  const { params, peer, atMs, arrivedAtMs = atMs } = call;
+  const before = found(tx, call);
+  // The call waited for a broker while the conversation went on.
+  const isPast = atMs < arrivedAtMs && atMs < before.atMs;
+  const signals = readSignals(params["signals"]);
+  const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
+  const metadata = readMetadata(params["metadata"]);
+  const summary = metadata["memory_type"] === "exchange_summary" ? half(said.assistant) : "";
+  // Roampal's plugin for opencode sends the summary of an earlier exchange as if it were a turn.
+  if (summary !== "")
+    return {
+      id: storeOnce(tx, call, summary, { ...metadata, timestamp: isoTime(atMs), conversation_id: before.id }),
+      scored: before.isScored,
+    };
+  const kept = exchangeText(said);
+  const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
+  const fields: Metadata = {
+    ...metadata,
+    ...{
+      turn_type: "exchange",
+      timestamp: isoTime(atMs),
+      conversation_id: before.id,
+      user_length: kept?.userLength ?? 0,
+    },
+    ...(project !== "" && { project }),
+  };
+  const id =
+    kept &&
+    ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
+      storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
+  if (isPast) return { id: id ?? null, scored: before.isScored };
+  // Skip signals unless this turn was begun and has not ended: otherwise the memories shown for it are unknown. Skip them also for
+  // another agent, whose host has recorded nothing of this turn.
+  if (isGoingOn(before) && before.agent === peer.agent)
+    for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
+  // If this call stores no exchange and the agent had already answered, the stored exchange stays the current one.
+  const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
+  // Nothing was shown for a turn whose beginning was missed.
+  const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
+  tx.conversations.put({ ...onStop(before, last, atMs), ...(isMissed && { turn: before.turn + 1 }) });
+  return { id: id ?? null, scored: before.isScored };
+}
+
+/** Returns true if the user has said something else than in the last exchange. */
+function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
+  const last = exchange === null ? undefined : tx.findDrawer(exchange);
+  return last === undefined || keptExchange(last).user !== half(user);
+}
+
+/**
+ * Extends the last exchange if the agent has gone on without a word of the user, as after a subagent's report from the background: the
+ * answer begins the same and is longer. Returns that exchange's id.
+ */
+function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
+  const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
+  if (drawer === undefined || !`${text}\n`.startsWith(`${drawer.text}\n`)) return undefined;
+  tx.updateDrawer(drawer.id, { text, metadata: drawer.metadata });
+  return drawer.id;
+}
+
+type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
+
+/**
+ * Applies a signal to an exchange and to the memories shown for it. If the exchange before was not completed, or is deleted, it is not
+ * judged.
+ */
+function heed(
+  tx: MemoryTx,
+  { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
+): void {
+  const { outcome, of } = SIGNALS[signal];
+  const isOfBefore = of === "before";
+  if (isOfBefore && !isAsked) return;
+  const exchange = isOfBefore ? last : answer;
+  const ids = new Set([
+    ...(exchange === null ? [] : [exchange]),
+    ...tx.conversations.shownAt(id, isOfBefore ? turn - 1 : turn),
+  ]);
+  for (const one of ids) {
+    const drawer = tx.findDrawer(one);
+    // A signal does not answer a question: it changes only the score.
+    const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
+    if (drawer !== undefined) judge(tx, drawer, told);
+  }
+}
+
+function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
+  const drawer = tx.findDrawer(exchange);
+  return drawer && askedMark(keptExchange(drawer).user);
+}
+
+/**
+ * Reads the metadata that a program keeps beside its exchange. Values that cannot be kept are dropped, because the exchange is worth
+ * more.
+ */
+function readMetadata(given: unknown): Metadata {
+  if (given !== undefined && !isRecord(given))
+    throw new PalaceError("PROTOCOL_BAD_PARAMS", "metadata must be an object", BAD_PARAMS_HINT);
+  const kept = Object.entries(given ?? {}).filter(([name, value]) => isMetadataName(name) && isMetadataValue(value));
+  return Object.fromEntries(kept.slice(0, METADATA_MAX)) as Metadata;
+}
+
+function isMetadataName(name: string): boolean {
+  return /^[A-Za-z]\w{0,63}$/.test(name) && !FILED.has(name) && name !== CAME;
+}
+
+function isMetadataValue(value: unknown): boolean {
+  if (typeof value === "string")
+    return value.length <= METADATA_CHARACTERS && !value.includes("\0") && value.isWellFormed();
+  return typeof value === "boolean" || Number.isFinite(value);
+}
+
+/** Reads the signals, each name once. Tests have passed or failed, not both. */
+function readSignals(given: unknown): Set<HostSignal> {
+  const list: unknown[] = Array.isArray(given) ? given : [];
+  const isRight =
+    given === undefined || (Array.isArray(given) && list.length <= SIGNALS_MAX && list.every(isHostSignal));
+  const signals = new Set(isRight ? (list as HostSignal[]) : []);
+  const isContradictory = signals.has("tests-passed") && signals.has("tests-failed");
+  if (isRight && !isContradictory) return signals;
+  const rule = isContradictory
+    ? "signals must not say both tests-passed and tests-failed"
+    : `signals must be a list of ${SIGNALS_MAX} names at most, of ${HOST_SIGNALS.join(", ")}`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+}
+
+/** Returns whether a turn was scored; false for an unknown conversation. Scores that came after the turn's end count as well. */
+export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
+  const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
+  return { isAsked, isScored: isScored || scored.length > 0 };
+}
+
+function found(tx: MemoryTx, { params, peer, atMs }: WriteCall): Conversation {
+  const id = idOf(params, "conversation");
+  return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
+}
+
+/** Errors: PROTOCOL_BAD_PARAMS. */
+export function idOf(params: Record<string, unknown>, name: string): string {
+  const id = params[name];
+  if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;
+  const rule = `${name} must be an id of 1 to ${CONVERSATION_ID_MAX} characters`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", rule, BAD_PARAMS_HINT);
+}
+
+function textOf(params: Record<string, unknown>, name: string): string {
+  const value = params[name] ?? "";
+  if (typeof value === "string") return value;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", `${name} must be a string`, BAD_PARAMS_HINT);
+}

@@ -1,0 +1,57 @@
+/**
+ * Reads the palace's position quickly on the main thread: its sequence number, and what is in its folders. Used by
+ * reconciler.ts.
+ */
+import { join } from "node:path";
+import { CLOSETS, isClosedWal, readChroma, readCollections, readHead } from "../format/chroma-file.ts";
+import { refusalOf } from "../format/refusal.ts";
+import { type CountedDriver, NOTHING_SENT } from "./counted-driver.ts";
+import { inodesOf, type Mark } from "./last-look.ts";
+
+export type LookOptions = {
+  palaceDir: string;
+  collection: string;
+  driver: CountedDriver | undefined;
+  isLocked: () => boolean;
+};
+
+/** The main thread waits at most this long for another process's commit. */
+const BUSY_TIMEOUT_MS = 20;
+
+/** Undefined: try a moment later. `unopened`: the driver has to open the palace first. Never throws. */
+export function lookAt(
+  options: LookOptions,
+): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
+  const { palaceDir, collection, driver } = options;
+  if (driver?.sent.busy === true) return undefined;
+  try {
+    const found = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => ({
+      head: readHead(palace),
+      collections: readCollections(palace),
+    }));
+    if (found === undefined) return { state: "off", detail: `${palaceDir} holds no palace` };
+    const isAside = driver === undefined || isLockedOut(driver, options);
+    if (!isAside && driver.collectionId === undefined) return "unopened";
+    const drawers = found.collections.find(({ name }) => name === collection);
+    const own = found.collections.find(({ id }) => id === driver?.collectionId);
+    if (!isAside && own === undefined)
+      return { state: "off", detail: `the driver's palace is not the one in ${palaceDir}` };
+    const closets = found.collections.find(({ name }) => name === CLOSETS);
+    const folders = own === undefined ? [] : [own, closets].flatMap((one) => one?.vectorSegment ?? []);
+    const segment = inodesOf(folders.map((folder) => join(palaceDir, folder)));
+    const adopt = isAside ? drawers?.id : own?.id;
+    const sent = { ...(driver?.sent ?? NOTHING_SENT) };
+    return { head: found.head, segment, adopt, own: own?.id, closets: closets?.id, sent };
+  } catch (error) {
+    // Another process is committing and will be done at the next look.
+    if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
+    // The driver creates the files that reading needs.
+    if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
+    return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
+  }
+}
+
+/** Reading takes no lock: what another MemPalace does while it holds the palace is adopted continuously. */
+function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
+  return kind === "files" && collectionId === undefined && isLocked();
+}
