@@ -52,7 +52,7 @@ test("a slash at the end is no other folder", async () => {
 });
 
 test.skipIf(!existsSync("/proc/self"))("a place that takes no folder is refused, and nothing runs on", () => {
-  const [exporter, steps] = ["mempalace/rebuild/export", "base/steps"].map((name) =>
+  const [exporter, steps] = ["mempalace/rebuild/export", "base/job-progress"].map((name) =>
     pathToFileURL(join(ROOT, `src/${name}.ts`)).toString(),
   );
   const program = `

@@ -15,7 +15,7 @@ const STEPS = ["file.before-write", "file.before-sync", "file.before-rename", "f
 const AGENT = `
   const [folder, fault] = process.argv.slice(1);
   const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
-  const { armFault } = await import("${SOURCES}/base/fault.ts");
+  const { armFault } = await import("${SOURCES}/base/fault-point.ts");
   const { writeSync } = await import("node:fs");
   armFault(fault);
   for (const key of ["one", "two", "three"]) {
@@ -52,7 +52,7 @@ for (const step of STEPS)
 const PERSON = `
   const [folder, fault] = process.argv.slice(1);
   const { Spool } = await import("${SOURCES}/wire/client/spool.ts");
-  const { armFault } = await import("${SOURCES}/base/fault.ts");
+  const { armFault } = await import("${SOURCES}/base/fault-point.ts");
   const spool = new Spool(folder);
   const name = spool.append({ atMs: Date.now(), agent: "a", tool: "t", key: "one", line: "{}" });
   spool.refuse(name, "no");
