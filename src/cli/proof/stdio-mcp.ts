@@ -4,7 +4,6 @@
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { isRecord } from "../../base/is-record.ts";
 import { parseAs, parseRecord } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -59,7 +58,12 @@ function toolResult(tool: string, result: unknown): ToolResult {
   const { content, isError } = result as { content?: { text?: string }[]; isError?: boolean };
   const text = content?.[0]?.text ?? "{}";
   if (isError === true) throw failure(`${tool}: ${text}`);
-  return parseAs(text, isRecord) ?? fail(`${tool} answered something else than a JSON object`);
+  return parseAs(text, isAnswer) ?? fail(`${tool} answered something else than JSON`);
+}
+
+/** True for an object. `list_tunnels` answers with a list. */
+function isAnswer(value: unknown): value is ToolResult {
+  return typeof value === "object" && value !== null;
 }
 
 function fail(message: string): never {

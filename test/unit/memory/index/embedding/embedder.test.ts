@@ -6,7 +6,7 @@ import { type LocalEmbedder, openEmbedder } from "../../../../../src/memory/inde
 import { findModel } from "../../../../../src/memory/index/embedding/model-files.ts";
 import { writeTinyModel } from "../../../../helpers/tiny-model.ts";
 
-const shared = resolve(import.meta.dirname, "../../../../../shared/models");
+const shared = resolve(import.meta.dirname, "../../../../../../shared/models");
 const golden = join(shared, "golden.jsonl");
 if (!existsSync(golden)) console.warn(`left out: the golden vectors, there is no ${golden}`);
 
