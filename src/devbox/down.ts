@@ -9,7 +9,7 @@ import { oldBoxes } from "./recreate/images.ts";
 import { newJob } from "./recreate/job.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
-import type { Opened } from "./up.ts";
+import type { Opened } from "./opened.ts";
 
 /** With the services that are not started by themselves. */
 const ALL = ["--profile", "bridged", "--profile", "owner"];

@@ -12,7 +12,7 @@ import { oldBoxes } from "./recreate/images.ts";
 import { newJob } from "./recreate/job.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { checkBackup, homeTree, putPalace, readTree, restoreHome, restorePalace } from "./snapshot.ts";
-import type { Opened } from "./up.ts";
+import type { Opened } from "./opened.ts";
 
 /** `folder` has a home beside the memory. */
 export type Copy = Readonly<{ file: string; folder: string | undefined; drawers: number; facts: number }>;

@@ -16,6 +16,7 @@ import { revisionOf } from "./folder.ts";
 import { type Before, moveStack, stackBefore } from "./move.ts";
 import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
 import { assertOurs, real } from "./owner.ts";
+import type { Opened } from "./opened.ts";
 import { finishRecreate } from "./recreate/finish.ts";
 import { writeStackUser } from "./user.ts";
 import { type Chosen, chooseWorkspace, keepWorkspace } from "./workspace.ts";
@@ -35,16 +36,6 @@ export type UpOptions = Place &
     /** It gets others, though this folder has some under another project name. */
     fresh?: boolean | undefined;
   }>;
-
-/** A stack that is known and ours; `before`: the project that its memory was copied from just now. */
-export type Opened = Readonly<{
-  stack: Stack;
-  engine: Engine;
-  state: string;
-  place: Place;
-  hasVolumes: boolean;
-  before?: string | undefined;
-}>;
 
 const WAIT_MAX_SECONDS = 300;
 

@@ -1,7 +1,7 @@
 /**
  * Edits another program's JSON file: members are added, replaced and removed as cuts in the text, so that the comments,
  * order, indentation and line ends around them stay as they are. `modify` of jsonc-parser removes a member's comments with
- * it; this keeps them. Pure. Imported by wire.ts and unwire.ts.
+ * it; this keeps them. Pure. Imported by plan.ts.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { PalaceError } from "../../base/errors.ts";

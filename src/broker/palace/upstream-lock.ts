@@ -1,7 +1,7 @@
 /**
  * MemPalace's own palace lock, held while the broker lives, so that a Python MemPalace of the same HOME is refused by
  * its own code, which then prints who holds it. It is a courtesy and no guarantee: the file is named after HOME and the
- * palace's path as the other process sees them (public-palace/reconcile finds writers that it cannot reach). Taken by
+ * palace's path as the other process sees them (mempalace/reconcile finds writers that it cannot reach). Taken by
  * lifecycle.ts.
  *
  * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on

@@ -1,4 +1,4 @@
-/** The man page palace(1), made from the command table. Pure. Imported by verb/completions.ts and scripts/docs.ts. */
+/** The man page palace(1), made from the command table. Pure. Imported by verbs/completions.ts and scripts/docs.ts. */
 import type { DescribedCommand } from "./described.ts";
 import { GROUPS } from "./table.ts";
 

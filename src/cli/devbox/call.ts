@@ -1,4 +1,4 @@
-/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verb/devbox.ts. */
+/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verbs/devbox.ts. */
 import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";

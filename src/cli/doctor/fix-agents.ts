@@ -5,7 +5,7 @@ import { install, wiringOf } from "../../agents/install/install.ts";
 import type { Change } from "../../agents/install/plan.ts";
 import { plural } from "../terminal/output.ts";
 import { willChange, wiringParts } from "../report/wiring.ts";
-import type { Fix } from "./fix.ts";
+import type { Fix } from "./check.ts";
 
 export function agentFixes(config: Config): Fix[] {
   const parts = wiringParts(config, undefined);

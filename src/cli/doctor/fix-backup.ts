@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { overdueFolder } from "../report/backup-health.ts";
 import { backUp } from "../report/take-backup.ts";
 import type { Output } from "../terminal/output.ts";
-import type { Fix } from "./fix.ts";
+import type { Fix } from "./check.ts";
 
 export function backupFixes(config: Config, out: Output): Fix[] {
   const dir = overdueFolder(config);

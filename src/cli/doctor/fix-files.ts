@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { dropStarting, isWanted, staleStart, unwritable } from "../../base/state-files.ts";
-import type { Fix } from "./fix.ts";
+import type { Fix } from "./check.ts";
 
 const OPEN_TO_OTHERS = 0o077;
 

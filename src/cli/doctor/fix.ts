@@ -1,7 +1,7 @@
 /**
  * Fixes of `palace doctor --fix`, in their order. Each fix is looked for first, so that a second run finds nothing, and
  * each looks again before it acts. No fix deletes a user's text, or a file that is not ours. Imported by
- * verb/doctor.ts.
+ * verbs/doctor.ts.
  */
 import { findBroker } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";
@@ -12,12 +12,10 @@ import type { Config } from "../../config/config.ts";
 import { isStopped, vanishedPalace } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, plural } from "../terminal/output.ts";
+import type { Fix } from "./check.ts";
 import { agentFixes } from "./fix-agents.ts";
 import { backupFixes } from "./fix-backup.ts";
 import { folderFixes, leftoverFixes } from "./fix-files.ts";
-
-/** `what` says it as something to do; the answer of `run`, if any, what became of it. Errors of `run`: PalaceError. */
-export type Fix = { name: string; what: string; run: () => Promise<string | void> | string | void };
 
 /** `error`: it was tried and is as it was. `state` is `planned` with --dry-run. */
 export type Fixed = {

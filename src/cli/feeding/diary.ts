@@ -1,6 +1,6 @@
 /**
  * The diary of opencode, which has no hook of MemPalace's: when a session rests, it gets the checkpoint that such a hook
- * writes. Imported by verb/hook.ts.
+ * writes. Imported by verbs/hook.ts.
  */
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";

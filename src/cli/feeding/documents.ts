@@ -1,4 +1,4 @@
-/** Code shared by the commands that file documents. Imported by verb/docs.ts, verb/projects.ts and verb/formats.ts. */
+/** Code shared by the commands that file documents. Imported by verbs/docs.ts, verbs/projects.ts and verbs/formats.ts. */
 import { dirname, join } from "node:path";
 import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";

@@ -1,4 +1,4 @@
-/** The wings that may hold what is known of the folder that an agent works in. Imported by verb/hook.ts. */
+/** The wings that may hold what is known of the folder that an agent works in. Imported by verbs/hook.ts. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { PROJECT_FILES, readProject, wingOfFolder } from "../../feeders/doc-miner/project.ts";

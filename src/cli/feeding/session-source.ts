@@ -1,4 +1,4 @@
-/** Opens the sessions of an agent where its settings, or the user, say they are. Imported by verb/sessions.ts and diary.ts. */
+/** Opens the sessions of an agent where its settings, or the user, say they are. Imported by verbs/sessions.ts and diary.ts. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { openClaudeCode } from "../../feeders/session-miner/claude-code.ts";

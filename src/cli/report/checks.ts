@@ -1,6 +1,6 @@
 /**
  * The checks of `palace doctor`: each looks at one thing and says what it found and what to do. Ordered from the ground up:
- * what fails first usually explains what fails after it. Imported by verb/doctor.ts.
+ * what fails first usually explains what fails after it. Imported by verbs/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * Tells whether the embedding runtime is installed. npm silently leaves out an optional package whose post-install
- * download is refused, and reports success. Imported by checks.ts and verb/up.ts.
+ * download is refused, and reports success. Imported by checks.ts and verbs/up.ts.
  */
 
 export const RUNTIME_MISSING =

@@ -1,7 +1,7 @@
 /**
  * Changes one key of `settings.json`: everything else in the file stays as it is, comments included. Two commands at once
  * lose nothing: a lock on the folder lets one write at a time, and a file that an editor has saved meanwhile is read again.
- * Imported by verb/config.ts.
+ * Imported by verbs/config.ts.
  */
 import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * The door at Roampal's port, as a command sees it: opens it by a restart, and lets the owner's own programs in without a token.
- * Imported by verb/outcome.ts and upstream/roampal.ts.
+ * Imported by verbs/outcome.ts and upstream/roampal.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { canTellOwners } from "../../broker/door/socket-owner.ts";

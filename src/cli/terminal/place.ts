@@ -1,6 +1,6 @@
 /**
  * Checks whether the palace of --palace exists. A reading command with a mistyped path gets an error, and no palace is
- * made. A writing command may begin a palace there, and gets a notice. Imported by verb.ts, mp-shim.ts and the verbs
+ * made. A writing command may begin a palace there, and gets a notice. Imported by define-verb.ts, mp-shim.ts and the verbs
  * that check this themselves.
  */
 import { readdirSync, statSync } from "node:fs";

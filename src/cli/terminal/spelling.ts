@@ -1,7 +1,7 @@
 /**
  * Spells our commands as they are typed here: `palace` when npm has put it on the PATH, the launchers' paths in a clone,
  * and always with the palace in question. All hints, the broker's too, are written with `palace`, and spelled when they are
- * shown. Imported by output.ts, verb.ts and palace.ts.
+ * shown. Imported by output.ts, define-verb.ts and palace.ts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Files one transcript: reads it, makes drawers, sends them in parts. feed.ts calls it for each transcript that may
+ * Files one transcript: reads it, makes drawers, sends them in parts. file-transcripts.ts calls it for each transcript that may
  * have changed. The broker compares drawer by drawer, so sending one again costs no vectors; a run that is killed
  * between two parts leaves the source without a filing record.
  */

@@ -1,6 +1,6 @@
 /**
  * Notes of the conversation miner between runs: the state of each transcript when it was filed, and where the reading of
- * long ones stopped. Used by feed.ts and file.ts.
+ * long ones stopped. Used by file-transcripts.ts and file.ts.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * Finds the date of a document, YYYY-MM-DD. Pure. Used by filing.ts and `why`. Source: palace.md 5.2 "Content date" and
+ * Finds the date of a document, YYYY-MM-DD. Pure. Used by file-document.ts and `why`. Source: palace.md 5.2 "Content date" and
  * upstream's patterns: file stem, front matter, first ten lines, then the file's own date; in this order. Upstream uses
  * a date library; this file reads the forms that upstream's guarding patterns let through.
  */

@@ -1,4 +1,4 @@
-/** Files or removes one document: reads it, stages it, sends it. Called by feed.ts for each document of its plan. */
+/** Files or removes one document: reads it, stages it, sends it. Called by file-documents.ts for each document of its plan. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";

@@ -1,6 +1,6 @@
 /**
  * After a mine, rebuilds the links from the names on its drawers: hallways in the wing and tunnels to others. Called by
- * feed.ts.
+ * file-documents.ts.
  */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";

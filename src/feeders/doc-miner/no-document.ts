@@ -1,7 +1,7 @@
 /**
  * Recognises files that are not documents although their names suggest so: word lists, minified text, generated files.
  * Nobody searches for their content, and in one project with a model they would be a third of the drawers. Pure, linear
- * in the text. Used by front.ts.
+ * in the text. Used by kinds-of-run.ts.
  */
 import { extname } from "node:path";
 

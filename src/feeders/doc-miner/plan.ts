@@ -1,6 +1,6 @@
 /**
  * Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. Used by
- * feed.ts; `why` explains one of its decisions.
+ * file-documents.ts; `why` explains one of its decisions.
  */
 import type { FilingRecord } from "../../protocol/spec.ts";
 import type { IsMined } from "../mined.ts";

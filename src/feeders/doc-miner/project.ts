@@ -1,6 +1,6 @@
 /**
  * Reads a project's own settings: `mempalace.yaml` (older: `mempal.yaml`) in the scanned folder names the wing and the
- * rooms. Used by feed.ts and `why`. Source: palace.md 3.5; names per 2.6.
+ * rooms. Used by file-documents.ts and `why`. Source: palace.md 3.5; names per 2.6.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";

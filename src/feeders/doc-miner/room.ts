@@ -1,5 +1,5 @@
 /**
- * Decides the room of a document. Pure. Used by feed.ts and `why`. Source: palace.md 5.2 (routing by the project's
+ * Decides the room of a document. Pure. Used by file-documents.ts and `why`. Source: palace.md 5.2 (routing by the project's
  * rooms) and 5.8 (names of folders that mean a room).
  */
 import { head, strip } from "../../memory/text/text.ts";

@@ -1,7 +1,7 @@
 /**
  * Sends a document's text to the broker: in the call that files it, or in parts before that call when it is too long for
  * one message. A run that dies between the parts has changed nothing; the next one begins the document again. Used by
- * filing.ts.
+ * file-document.ts.
  */
 import { randomUUID } from "node:crypto";
 import { PalaceError } from "../../base/errors.ts";

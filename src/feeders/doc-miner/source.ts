@@ -1,5 +1,5 @@
 /**
- * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Used by feed.ts and
+ * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Used by file-documents.ts and
  * `why`. Follows no symbolic link and writes nothing.
  */
 import { createHash } from "node:crypto";

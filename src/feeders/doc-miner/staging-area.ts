@@ -1,6 +1,6 @@
 /**
  * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with
- * the original's time, and the staged path is the document's `source_file` in the palace. Used by feed.ts and `why`.
+ * the original's time, and the staged path is the document's `source_file` in the palace. Used by file-documents.ts and `why`.
  * Beside it, under `.manifest`, one note per wing, folder and palace of what was filed from there. README.md has the why.
  */
 import {

@@ -1,4 +1,4 @@
-/** Decides by name which files format mode reads. Pure. Used by front.ts. Source: palace.md 5.6. */
+/** Decides by name which files format mode reads. Pure. Used by kinds-of-run.ts. Source: palace.md 5.6. */
 import { extname } from "node:path";
 import type { Verdict } from "../doc-miner/allow.ts";
 

@@ -24,12 +24,12 @@ import {
 import type { Fate } from "../scoring/promotion.ts";
 
 export const MEMORY_WING = "roampal";
-/** Begins the wing of a named profile: apart.ts. */
+/** Begins the wing of a named profile: profiles.ts. */
 export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
 /** Room of facts that were archived from the memory bank; no search looks there. */
 export const ARCHIVE_ROOM = "archive";
-/** Metadata field of a memory imported from a Roampal (carried.ts). No tool writes it. */
+/** Metadata field of a memory imported from a Roampal (import/roampal-memory.ts). No tool writes it. */
 export const CAME = "roampal_import";
 
 export type Memory = {

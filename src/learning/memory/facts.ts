@@ -1,6 +1,6 @@
 /**
  * Facts and takeaways that an agent chooses to keep, changes and takes out. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7. Which fact a
- * text means is found on the main thread (near-facts.ts), where the vectors are; the write looks whether it is still there.
+ * text means is found on the main thread (find-fact.ts), where the vectors are; the write looks whether it is still there.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";

@@ -26,7 +26,7 @@ export type Shown = {
   id: string;
   collection: Collection;
   text: string;
-  /** Age as memory-object.ts words it; empty if unknown. */
+  /** Age as described.ts words it; empty if unknown. */
   age: string;
   /** Wilson's lower bound. */
   proven: number;

@@ -1,4 +1,4 @@
-/** The palace that MemPalace reads, as the outbox sees it. Implemented in public-palace/. */
+/** The palace that MemPalace reads, as the outbox sees it. Implemented in mempalace/. */
 import type { Metadata, PlaceFilter } from "./drawer.ts";
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Stands in the place of a palace, so that a tool's own code tells which arguments it answers without one. Used by
- * offline.ts and read-tools.ts.
+ * offline.ts and reads.ts.
  */
 
 /** Thrown by code that wants to look into the palace. */

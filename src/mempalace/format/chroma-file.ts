@@ -1,7 +1,7 @@
 /**
  * Looks into a palace's chroma.sqlite3 while somebody else, Chroma's server or a MemPalace, may be at work in it: read-only
  * connections, short reads without a transaction around them, since a long one would keep a writer from committing, and never
- * a file made, which in WAL mode even a reader does. Imported by this folder, public-palace/adopt and driver/files.
+ * a file made, which in WAL mode even a reader does. Imported by this folder, mempalace/adopt and driver/files.
  *
  * Source: palace.md 4.2-4.5; checked against the files of a 1.5.9 server: every record of a write is one row of the queue, also
  * the deletion of an unknown id, numbered without gaps, and in `embeddings` before the write is answered.

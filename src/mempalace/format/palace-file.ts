@@ -1,7 +1,7 @@
 /**
  * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and
  * from the queue. Reads on a connection that the caller opened, a page at a time, so that a writer of the palace never
- * waits long. Imported by this folder and public-palace/adopt.
+ * waits long. Imported by this folder and mempalace/adopt.
  */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../memory/port/drawer.ts";

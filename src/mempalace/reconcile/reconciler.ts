@@ -5,7 +5,7 @@
  * reports what it found.
  *
  * Rows that others wrote or changed, and drawers they deleted before this broker started, are adopted into the ledger
- * (public-palace/adopt); then the comparison runs again, and only what it proves counts as adopted. Drawers of ours
+ * (mempalace/adopt); then the comparison runs again, and only what it proves counts as adopted. Drawers of ours
  * that are missing there without such a proof, or that a foreign writer deleted while this broker ran, are listed in
  * the outbox again. Imported by broker/palace/palace.ts.
  */

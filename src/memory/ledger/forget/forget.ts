@@ -1,7 +1,7 @@
 /**
  * Finds what is to be forgotten and deletes it from the ledger's tables (hygiene-schema.ts lists them), inside one
  * write. The bytes that remain in pages, segments and other files are erased afterwards (eraser.ts,
- * public-palace/erase). Runs on the writer thread.
+ * mempalace/erase). Runs on the writer thread.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";

@@ -1,6 +1,6 @@
 /**
  * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities
- * (hallways). The ledger is authoritative; upstream's own files are kept in step with it (public-palace/graph).
+ * (hallways). The ledger is authoritative; upstream's own files are kept in step with it (mempalace/graph).
  * Imported by schema.ts. Triggers list each row whose newest state those files lack, so that no write path can forget
  * one. The statements say "if not exists" because a ledger of an older version runs the same text as its migration.
  */
