@@ -96,8 +96,8 @@ export type ScoreRequest = {
 
 /**
  * Result of a score. `memories`: number of memories found and scored; `summary`: characters of the stored summary; `facts`: number of
- * facts stored. `settled`: memories that already have another outcome from this turn, and keep it. `gone`: drawers that were deleted,
- * with their last score. `atMs`: when the write arrived, as `palace history undo` counts.
+ * facts stored. `settled`: ids of memories that an earlier call of this turn gave a different outcome; they keep the earlier one. `gone`:
+ * drawers that this score deleted, with their last score. `atMs`: time the write arrived, ms; `palace history undo` selects by this time.
  */
 export type ScoreResult = {
   outcome: string;

@@ -358,8 +358,8 @@ export type Methods = {
   /** Explains a memory. `id`: any id the memory was shown under, or a drawer's id. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
   /**
-   * Imports a part of a Roampal's memories, for admins, as is `outcome.export`. `isDry`: only reports what it would do. `profile`: key of
-   * a named profile of Roampal's, which every method of memory with outcomes takes.
+   * Imports a batch of memories from a Roampal. Only admins may call this method and `outcome.export`. `isDry`: only reports what it would
+   * do. `profile`: key of a Roampal profile.
    */
   "outcome.import": {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };

@@ -91,7 +91,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
     case "claude":
       return {
         command: `claude --model ${MODEL_OF.claude}`,
-        // Given an API key, it first asks whether it may use it. Given a token, it does not ask.
+        // Claude Code asks before it uses an API key, but not before it uses a token. So the key is passed as a token.
         env: { ...env, ANTHROPIC_AUTH_TOKEN: ANTHROPIC_API_KEY ?? "" },
         drawn: new RegExp(`${MODEL_OF.claude}[^]*❯`),
         leave: "/exit",

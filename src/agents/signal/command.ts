@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true for a command that has not ended its line with that code, other than by failed tests. `isThere`: as `hasMoved` says. */
+/** Returns true if this command cannot be why the line ended with `exit`, failed tests aside. `isThere`: the line's folder changes have succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;

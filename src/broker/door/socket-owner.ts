@@ -9,7 +9,7 @@ import { isIPv4 } from "node:net";
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** A socket in another state may have lost its owner, and then shows as root's. */
+/** State code of an established connection. Others are ignored: the kernel may show such a socket as root's after its owner has ended. */
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 

@@ -1,8 +1,8 @@
 /**
- * The door at Roampal's port, for programs that speak its HTTP API: beside the other doors, on this machine's loopback alone, never told
- * to our own clients. Roampal's own clients kill the process at their port when it answers with an error, so a process of its own holds the
- * port (door/held-port.ts), and this door starts it again. It stays shut while somebody else has the port, or nobody could come in, says so,
- * and looks again. Opened by doors.ts.
+ * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens on this machine's loopback only and is not
+ * published to our own clients. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
+ * the port (door/held-port.ts), and this door starts that process again. The door stays shut while another program has the port, or while
+ * a token is needed and none exists. It then logs the reason and tries again. Opened by doors.ts.
  */
 import { request } from "node:http";
 import { isRecord } from "../../base/is-record.ts";

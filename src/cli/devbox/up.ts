@@ -1,4 +1,7 @@
-/** `palace devbox up`: the stack runs, and this machine's agents share its memory where they have none of their own. */
+/**
+ * `palace devbox up` starts the stack. If this machine has no memory of its own and no other broker set, it also connects this
+ * machine's agents to the stack's memory.
+ */
 import { brokerContainer, upStack } from "../../devbox/up.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { joinStack } from "../docker/one-memory.ts";

@@ -57,7 +57,7 @@ export type MineCommand<R> = {
   source: "transcript" | "path";
   /** Prints the sum for people, above the word about an interruption. */
   printSum: (report: R) => void;
-  /** The report for programs, if it is not the usual one. */
+  /** Builds the JSON document to print. Without it, `documentOf` builds the document. */
   document?: (report: R) => object;
 };
 

@@ -7,7 +7,7 @@ import { words } from "../words.ts";
 
 const WINDOW = 3000;
 
-/** In upstream's order: the first of equals wins. */
+/** Rooms and their keywords, in upstream's order. If two rooms match equally many keywords, the earlier one is chosen. */
 const ROOMS: readonly (readonly [room: string, keywords: readonly string[]])[] = [
   ["technical", words("code python function bug error api database server deploy git test debug refactor")],
   ["architecture", words("architecture design pattern structure schema interface module component service layer")],

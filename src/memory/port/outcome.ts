@@ -14,11 +14,11 @@ export type Signal = HostSignal | "asked-again";
 /** The one who stated an outcome. `judge`: a model that the user has named for it. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
 
-/** Record of a question that memories were shown for; it holds no words. */
+/** Record of a question that memories were shown for. It has numbers for the question's concepts, never its text. */
 export type Question = {
   /** Kind of talk that the question was asked in. */
   context: string;
-  /** Numbers that stand for its concepts, those first by which it is known again. */
+  /** Numbers of its concepts. The first ones serve to recognise the question when it is asked again. */
   concepts: readonly number[];
 };
 

@@ -97,7 +97,7 @@ export class LinkFile {
 
   #isLeft(): boolean {
     if (this.kinds[0] !== "hallway" || newerHallways(this.file) === undefined) return false;
-    // Once that database is gone, the JSON is compared from the start.
+    // Forgets the last look: after MemPalace's `hallways.sqlite3` is deleted, the next look compares the whole JSON file.
     this.#accepted = this.#seen = undefined;
     return true;
   }

@@ -90,7 +90,7 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
   };
   return (more) => {
     const changed = more.state !== undefined && more.state !== state.state;
-    // A hint belongs to the reason that it came with.
+    // A new reason clears the old hint.
     const hint = more.why === undefined ? state.hint : "";
     state = {
       ...state,

@@ -14,7 +14,7 @@ export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
 /** After so many refusals for now a write is left where it is, and the ones behind it are sent. */
 const REFUSALS_MAX = 3;
-/** Bounds the writes of one tool that a delivery sends although the broker refuses them; the rest are left unsent. */
+/** Most writes of one tool that the broker may refuse for now in one delivery. The tool's other writes then stay spooled. */
 const LEFT_MAX = 16;
 
 /** A request or notification; its `params`, if any, are an object. */

@@ -18,7 +18,7 @@ async function audit(palace: TestPalace, ...options: string[]): Promise<Listed> 
   return JSON.parse(stdout) as Listed;
 }
 
-test("audit lists writes newest first, by agent, tool and time", async () => {
+test("audit lists writes newest first and filters them by agent, tool and time", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   for (const agent of ["one", "two"]) {

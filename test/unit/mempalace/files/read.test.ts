@@ -41,7 +41,7 @@ describe("a pickle", () => {
     expect(root.get("dimensionality")).toBe(384);
   });
 
-  it("that would call or import code is refused", () => {
+  it("is refused if it calls or imports code, or is malformed", () => {
     for (const [program, why] of [
       [bytes("cos\nsystem\n(S'true'\ntR."), /names os system/],
       [bytes([0x80, 4, 0x8c, 2], "os", [0x8c, 6], "system", [0x93], ")", [0x81], "."), /names os system/],

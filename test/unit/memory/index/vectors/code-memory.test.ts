@@ -66,7 +66,7 @@ test("codes survive growing", () => {
   expect(memory.products[0]).toBe(2 * DIMENSIONS);
 });
 
-test("a code differs from its vector by at most half a scale, and products of unit vectors by at most the error bound", () => {
+test("quantizing changes each value by at most half a step, and a dot product of unit vectors by at most the error bound", () => {
   const memory = new CodeMemory();
   const unit = (vector: Float32Array): Float32Array => {
     const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
