@@ -5,7 +5,7 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Document, Unread } from "./doc-miner/source.ts";
+import type { Document, Unread } from "./doc-miner/survey.ts";
 import { PASSING } from "./format-miner/outcome.ts";
 import type { Job, Reply } from "./format-miner/worker.ts";
 

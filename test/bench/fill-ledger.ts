@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { DIMENSIONS } from "../../src/memory/index/vectors/scan-wasm.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../src/base/uptime.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 import { seededRandom } from "../helpers/random.ts";

@@ -8,7 +8,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { findModel } from "../../src/memory/index/embedding/model-files.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { CarriedMemory } from "../../src/protocol/outcome.ts";
 import { CARRIED_MAX } from "../../src/protocol/limits.ts";
 import { Corpus } from "./corpus.ts";

@@ -14,7 +14,7 @@ import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import type { Embedder } from "../../src/memory/port/search.ts";
 import { CARRIED_MAX } from "../../src/protocol/limits.ts";

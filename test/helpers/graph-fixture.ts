@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
 export type GraphFixture = Disposable & {

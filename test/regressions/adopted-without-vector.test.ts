@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openForReading } from "../../src/memory/ledger/open.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { Metadata } from "../../src/memory/port/drawer.ts";
 import type { AdoptionBatch } from "../../src/memory/port/public-palace.ts";
 import { ForeignRows } from "../../src/mempalace/adopt/foreign-rows.ts";

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { findLogical, textOf } from "../../src/memory/drawer/logical.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 
 test("an entry with a slice that was cut again is read whole, and its deletion removes all slices", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readDocument, surveyProject } from "../../src/feeders/doc-miner/source.ts";
+import { readDocument, surveyProject } from "../../src/feeders/doc-miner/survey.ts";
 
 it("a document in a folder that has become a symbolic link is not read", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "palace-swap-")));

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
 

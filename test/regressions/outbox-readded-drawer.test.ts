@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
 it("a drawer deleted and added again is listed for the palace only with its vector", () => {

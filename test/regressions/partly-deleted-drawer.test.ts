@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
 const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../src/protocol/limits.ts";
 
 let folder: string, writer: LedgerWriter;

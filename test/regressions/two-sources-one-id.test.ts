@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { Drawer } from "../../src/memory/port/drawer.ts";
 
 it("two sources whose parts would share an id are both kept whole, and each is replaced separately", () => {

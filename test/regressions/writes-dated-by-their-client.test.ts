@@ -7,7 +7,7 @@ import { LEARNING_TRACES } from "../../src/learning/traces.ts";
 import { previewUndo } from "../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../src/base/uptime.ts";
 
 const DAY_MS = 86_400_000;

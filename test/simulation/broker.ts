@@ -3,7 +3,7 @@
  * start another one.
  */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
-import type { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import type { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
 import { PalaceError } from "../../src/base/errors.ts";
 import { IDEMPOTENCY_META, RPC } from "../../src/protocol/spec.ts";

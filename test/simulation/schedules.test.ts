@@ -18,7 +18,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { PalaceError } from "../../src/base/errors.ts";
 import { IDEMPOTENCY_META } from "../../src/protocol/spec.ts";
-import { LedgerWriter } from "../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { SimulatedBroker } from "./broker.ts";
 import { Scheduler } from "./world.ts";

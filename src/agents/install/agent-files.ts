@@ -5,11 +5,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AgentPlaces } from "../../config/agents.ts";
-import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hooks.ts";
+import { HOOK_EVENTS, HOOK_TIMEOUT_S } from "./claude-hook-events.ts";
 import { findAgent } from "./detect.ts";
 import { Draft, valueOf } from "./draft.ts";
 import { contentOf, textOf } from "./files.ts";
-import type { Want } from "./want.ts";
+import type { Want } from "./wire-entries.ts";
 
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];

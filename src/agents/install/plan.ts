@@ -8,7 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { Draft } from "./draft.ts";
 import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
 import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";
-import { type Before, holds, lookBefore, movedFrom, unwire, type Want, wire } from "./want.ts";
+import { type Before, holds, lookBefore, movedFrom, unwire, type Want, wire } from "./wire-entries.ts";
 
 type MergeRow = Extract<Row, { kind: "merge" }>;
 type CopyRow = Extract<Row, { kind: "own" | "seed" }>;

@@ -11,7 +11,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
-import type { Before, Want } from "./want.ts";
+import type { Before, Want } from "./wire-entries.ts";
 
 /**
  * Record of a changed file. `before` is the hash of the original; null if the file did not exist. `after` lists the

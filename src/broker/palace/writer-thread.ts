@@ -13,7 +13,7 @@ import type { GraphMerge } from "../../memory/ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../memory/ledger/write/closet-writer.ts";
 import type { LedgerSpace } from "../../memory/ledger/write/eraser.ts";
 import type { OutboxList } from "../../memory/ledger/write/outbox-list.ts";
-import { LedgerWriter } from "../../memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../memory/ledger/write/group-commit.ts";
 import { moment } from "../../base/uptime.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";

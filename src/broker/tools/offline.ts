@@ -3,7 +3,7 @@
  * arguments alone, and the id of a new drawer. Loaded by the executables in an outage.
  */
 import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
-import { newDrawerId } from "../../memory/drawer/drawer.ts";
+import { newDrawerId } from "../../memory/drawer/drawer-id.ts";
 import type { LedgerTx } from "../../memory/port/ledger.ts";
 import type { LogstreamTx } from "../../memory/port/logstream.ts";
 import { applyToLog, isLogWrite, logRefusal } from "../../mempalace/events/log-tools.ts";

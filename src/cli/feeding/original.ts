@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, extname, isAbsolute, relative } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-as.ts";
-import { readDocument } from "../../feeders/doc-miner/source.ts";
+import { readDocument } from "../../feeders/doc-miner/survey.ts";
 import { placeOf } from "./feeding.ts";
 
 /** `path` is written as it is typed from the working directory; `at` is where the drawer begins in `text`. */

@@ -11,7 +11,7 @@ import { isFiled } from "./plan.ts";
 import { placeDocument, stemOf } from "./room.ts";
 import type { FeedOptions, Run } from "./run.ts";
 import { isOfOlderBroker, sendText } from "./send-parts.ts";
-import { type Document, type Found, readDocument, type Unread } from "./source.ts";
+import { type Document, type Found, readDocument, type Unread } from "./survey.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./staging-area.ts";
 
 /** True if nothing of it would be filed. */

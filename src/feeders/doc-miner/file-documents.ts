@@ -20,7 +20,7 @@ import { recordsByPath, type Plan, planFeed } from "./plan.ts";
 import { type Project, readProject, wingOfFolder } from "./project.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
-import { surveyProject } from "./source.ts";
+import { surveyProject } from "./survey.ts";
 import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {

@@ -1,6 +1,6 @@
 /**
  * Applies .gitignore files as palace.md 5.1 describes: every folder's file applies below it, nearer files come later, and
- * the last matching rule wins. Used by the walk (source.ts) and by `why`. Reads .gitignore files, nothing else.
+ * the last matching rule wins. Used by the walk (survey.ts) and by `why`. Reads .gitignore files, nothing else.
  */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -5,7 +5,7 @@
  * and by the command line.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
-import { folderRefusal, judgeName, type Verdict } from "./allow.ts";
+import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";
 import { refuseText } from "./no-document.ts";
 import { judgeReadable, skippedFolder } from "./readable.ts";
 

@@ -5,7 +5,7 @@
 import type { FilingRecord } from "../../protocol/spec.ts";
 import type { IsMined } from "../mined.ts";
 import { isAsNoted, ofName } from "../notes.ts";
-import type { Found, Survey } from "./source.ts";
+import type { Found, Survey } from "./survey.ts";
 import { type Entry, identityOf, type Manifest, type Stage, stagedPath } from "./staging-area.ts";
 
 export type PlanInput = {

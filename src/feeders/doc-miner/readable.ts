@@ -3,7 +3,7 @@
  * kinds-of-run.ts. Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
  */
 import { extname } from "node:path";
-import type { Verdict } from "./allow.ts";
+import type { Verdict } from "./document-names.ts";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "./project.ts";
 

@@ -9,7 +9,7 @@ import type { Front } from "./kinds-of-run.ts";
 import type { Plan } from "./plan.ts";
 import type { Project } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { DocumentReader } from "./source.ts";
+import type { DocumentReader } from "./survey.ts";
 import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {

@@ -12,7 +12,7 @@ import { refuseText } from "./no-document.ts";
 import { recordsByPath } from "./plan.ts";
 import { readProject } from "./project.ts";
 import { placeDocument, stemOf } from "./room.ts";
-import { DOCS_RULES, type Document, readDocument, surveyProject } from "./source.ts";
+import { DOCS_RULES, type Document, readDocument, surveyProject } from "./survey.ts";
 import { findRoot } from "./root.ts";
 import { findStage, stagedPath } from "./staging-area.ts";
 

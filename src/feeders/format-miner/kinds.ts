@@ -1,6 +1,6 @@
 /** Decides by name which files format mode reads. Pure. Used by kinds-of-run.ts. Source: palace.md 5.6. */
 import { extname } from "node:path";
-import type { Verdict } from "../doc-miner/allow.ts";
+import type { Verdict } from "../doc-miner/document-names.ts";
 
 export const FORMATS_READ: ReadonlySet<string> = new Set([".pdf", ".docx", ".pptx", ".xlsx", ".rtf", ".epub"]);
 

@@ -5,7 +5,7 @@
  */
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
-import { hash24 } from "../drawer/drawer.ts";
+import { hash24 } from "../drawer/drawer-id.ts";
 import { codePointLength, head, pathStem, strip } from "../text/text.ts";
 import { nameTags, nameWords, type Tagging } from "./name-words.ts";
 

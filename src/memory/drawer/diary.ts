@@ -3,7 +3,8 @@ import type { Drawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
 import { clampLimit, InvalidValue, validContent, validName } from "../text/validate.ts";
-import { insertSlices, type RowSize, sliceId } from "./drawer.ts";
+import { insertSlices, type RowSize } from "./drawer.ts";
+import { sliceId } from "./drawer-id.ts";
 
 export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   const { params } = call;

@@ -2,60 +2,16 @@
  * Drawers: how they get their ids, and how they are split, filed, changed and deleted. Writes run inside the ledger's
  * transaction on the writer thread. Source: palace.md 2.10 and 4.7, upstream-latest.md 2.3.
  */
-import type { Drawer, IdRecipe, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
+import type { Drawer, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MASK_START, redact } from "../text/redact.ts";
-import { codePointLength, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
+import { localTimestamp, slices, strip } from "../text/text.ts";
 import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
+import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
 import { findLogical, shownId, textOf } from "./logical.ts";
 
 /** The most characters that a row may have. */
 export type RowSize = { drawerSize: number };
-
-/** Names the recipe in the metadata, as 3.11 does; 3.3.6 had only one recipe and named none. */
-export function recipeNote(recipe: IdRecipe): Metadata {
-  return recipe === "v3" ? { id_recipe: recipe } : {};
-}
-
-/** Implements `L(a, b, …)` of the specification. */
-export function lengthJoined(...parts: string[]): string {
-  return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
-}
-
-/** The first 24 hex digits of the SHA-256. */
-export function hash24(text: string): string {
-  return sha256Hex(text).slice(0, 24);
-}
-
-/**
- * Returns a text's ids by both recipes, the palace's own first, so that a text filed under the other id is found instead of filed twice.
- */
-export function drawerIds(
-  recipe: IdRecipe,
-  wing: string,
-  room: string,
-  content: string,
-): [ours: string, other: string] {
-  const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
-  const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
-  return recipe === "v3" ? [v3, bare] : [bare, v3];
-}
-
-/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
-export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
-  const { wing, room, content } = readNew(params);
-  return drawerIds(recipe, wing, room, content)[0];
-}
-
-function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
-  const wing = validName(params["wing"], "wing");
-  const room = validName(params["room"], "room");
-  return { wing, room, content: validContent(params["content"]) };
-}
-
-export function sliceId(id: string, index: number): string {
-  return `${id}_chunk_${String(index).padStart(6, "0")}`;
-}
 
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {

@@ -14,7 +14,7 @@
 import type { LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx } from "../port/ledger.ts";
 import { type ImportItems, minedFrom } from "../../protocol/import.ts";
-import { drawerIds, sliceId } from "../drawer/drawer.ts";
+import { drawerIds, sliceId } from "../drawer/drawer-id.ts";
 import { findLogical, textOf } from "../drawer/logical.ts";
 import { sha256Hex } from "../text/text.ts";
 import type { Merging } from "./merge.ts";

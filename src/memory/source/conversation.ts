@@ -8,7 +8,7 @@ import { type LedgerTx, type WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
-import { hash24, lengthJoined, recipeNote } from "../drawer/drawer.ts";
+import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, type HallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp } from "../text/text.ts";
 import { asTyped, InvalidValue, validName } from "../text/validate.ts";

@@ -8,7 +8,7 @@ import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { buildClosets } from "../closet/closets.ts";
 import { knownNames, nameTags } from "../closet/name-words.ts";
-import { hash24, lengthJoined, recipeNote } from "../drawer/drawer.ts";
+import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp, strip } from "../text/text.ts";
 import { asTyped, InvalidValue, validName } from "../text/validate.ts";

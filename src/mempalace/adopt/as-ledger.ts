@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
-import { LedgerWriter } from "../../memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../memory/ledger/write/group-commit.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { CLOSETS, DRAWERS, openChroma, readCollections } from "../format/chroma-file.ts";
 import { guardPalace } from "../format/refusal.ts";

@@ -5,7 +5,7 @@ import { serveThread } from "../../base/thread.ts";
 import type { IdRecipe } from "../../memory/port/drawer.ts";
 import type { ForeignRow } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
-import { readIdRecipe } from "../format/id-recipe.ts";
+import { readIdRecipe } from "../format/detect-id-recipe.ts";
 import { guardPalace } from "../format/refusal.ts";
 import { ForeignRows, type Horizon } from "./foreign-rows.ts";
 import type { RowKind } from "./settled-rows.ts";

@@ -16,7 +16,7 @@ import {
   readCollections,
   TABLES,
 } from "../format/chroma-file.ts";
-import { readIdRecipe } from "../format/id-recipe.ts";
+import { readIdRecipe } from "../format/detect-id-recipe.ts";
 import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-file.ts";
 import { guardPalace } from "../format/refusal.ts";
 

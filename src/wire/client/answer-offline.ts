@@ -18,7 +18,7 @@ import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import { type McpVersion, SERVER_NAME } from "../../protocol/version.ts";
 import { isForLater, type Message, parseMessage } from "./send-spooled.ts";
-import { promisedId } from "./id-recipe.ts";
+import { promisedId } from "./learned-id-recipe.ts";
 import { toRpcError } from "./rpc-error.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";

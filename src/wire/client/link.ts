@@ -250,7 +250,7 @@ export class Link {
   /** Learns once how this palace makes ids, for writes that are spooled later. */
   async #learn(request: string, answer: Buffer): Promise<void> {
     this.#hasLearnt = true;
-    const [{ learnIdRecipe }, rules] = await Promise.all([import("./id-recipe.ts"), this.#options.offline?.()]);
+    const [{ learnIdRecipe }, rules] = await Promise.all([import("./learned-id-recipe.ts"), this.#options.offline?.()]);
     if (rules !== undefined) learnIdRecipe(rules, this.#options.config.paths, request, answer.toString("utf8"));
   }
 

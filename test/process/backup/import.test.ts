@@ -16,7 +16,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { encrypted } from "../../../src/memory/backup/secret.ts";
 import type { Env } from "../../../src/config/env.ts";
-import { drawerIds } from "../../../src/memory/drawer/drawer.ts";
+import { drawerIds } from "../../../src/memory/drawer/drawer-id.ts";
 import type { AuditEntry } from "../../../src/protocol/hygiene.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";

@@ -7,7 +7,7 @@ import { type AgeingOptions, startAgeing } from "../../../src/broker/palace/agei
 import { WriteQueue } from "../../../src/broker/palace/write-queue.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 
 const HOUR_MS = 3_600_000;

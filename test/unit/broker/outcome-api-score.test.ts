@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { API_ROUTES, type Asker } from "../../../src/broker/outcome-api/routes.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 let folder: string;
 let writer: LedgerWriter;

@@ -12,7 +12,7 @@ import { plainTime } from "../../../src/learning/scoring/true-time.ts";
 import { memoryStats, why } from "../../../src/learning/scoring/why.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 const HOUR_MS = 3_600_000;
 const ASKED = "Why does the zeppelin pipeline time out?";

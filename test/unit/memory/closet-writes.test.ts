@@ -9,7 +9,7 @@ import { reportSync } from "../../../src/memory/source/sync.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 const sourceFiles = openSourceFiles("/nowhere");
 

@@ -8,7 +8,7 @@ import { drawerPayload, findLogical } from "../../../src/memory/drawer/logical.t
 import { validWindow } from "../../../src/memory/text/window.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 type Answer = Record<string, unknown> & { drawer_id: string; chunk_ids: string[] };
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { chunkDocument } from "../../../src/memory/source/chunk.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 import { SOURCE_PART_MAX, SOURCE_PARTS_KEPT_MS, SOURCE_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
 
 type Answer = Record<string, unknown>;

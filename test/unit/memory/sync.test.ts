@@ -8,7 +8,7 @@ import { openSourceFiles } from "../../../src/broker/palace/source-files.ts";
 import { reportSync } from "../../../src/memory/source/sync.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 const sourceFiles = openSourceFiles("/nowhere");
 

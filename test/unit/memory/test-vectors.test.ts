@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { closetLines, type ClosetSource } from "../../../src/memory/closet/closets.ts";
 import { nameTags } from "../../../src/memory/closet/name-words.ts";
-import { hash24 } from "../../../src/memory/drawer/drawer.ts";
+import { hash24 } from "../../../src/memory/drawer/drawer-id.ts";
 import { hallOf } from "../../../src/memory/drawer/hall.ts";
 import { validTemporal } from "../../../src/memory/graph/temporal.ts";
 import { tunnelId } from "../../../src/memory/graph/tunnels.ts";
@@ -19,7 +19,7 @@ import { entityId, sha256Hex } from "../../../src/memory/text/text.ts";
 import { validName } from "../../../src/memory/text/validate.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { contentDate } from "../../../src/feeders/doc-miner/content-date.ts";
-import { LedgerWriter } from "../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
 
 describe("ids in a palace of 3.3.6", () => {
   let folder: string, writer: LedgerWriter;

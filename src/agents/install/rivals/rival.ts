@@ -8,7 +8,7 @@ import type { AgentPlaces } from "../../../config/agents.ts";
 import { isRecord } from "../../../base/is-record.ts";
 import type { Launch } from "../agent-files.ts";
 import { valueOf } from "../draft.ts";
-import { looksOurs } from "../want.ts";
+import { looksOurs } from "../wire-entries.ts";
 
 export type Rival = {
   what: string;

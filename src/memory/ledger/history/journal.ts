@@ -1,6 +1,6 @@
 /**
  * The journal records who wrote what and when, the answer that a repeated key gets, and what the write changed. Long
- * texts are shortened; forgotten texts are cut out. Used by writer.ts on the writer thread, inside its transactions.
+ * texts are shortened; forgotten texts are cut out. Used by group-commit.ts on the writer thread, inside its transactions.
  */
 import { hash } from "node:crypto";
 import { isMoment, type Moment } from "../../../base/uptime.ts";

@@ -1,7 +1,7 @@
 /**
  * Files rows that others wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated
  * without effect, so a kill is repaired by reading the palace again. Drawers that the ledger has not sent yet are newer
- * and stay. Used by writer.ts; mempalace/adopt reads the rows.
+ * and stay. Used by group-commit.ts; mempalace/adopt reads the rows.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";

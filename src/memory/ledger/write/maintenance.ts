@@ -1,7 +1,7 @@
 /**
  * Work that waits for a quiet moment: the whole-source full text of changed sources, merging full-text segments,
  * freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
- * drawer by drawer would cost the square of its size. Used by writer.ts on the writer thread.
+ * drawer by drawer would cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 

@@ -21,7 +21,7 @@ import { expect, test } from "vitest";
 import { AGENTS, type AgentName, configFile } from "../../../../src/agents/install/agent-files.ts";
 import { Draft } from "../../../../src/agents/install/draft.ts";
 import { install, uninstall, wiringOf } from "../../../../src/agents/install/install.ts";
-import { unwire, type Want, wire } from "../../../../src/agents/install/want.ts";
+import { unwire, type Want, wire } from "../../../../src/agents/install/wire-entries.ts";
 import { Chance, settings } from "./settings.ts";
 import { partsIn } from "./parts.ts";
 

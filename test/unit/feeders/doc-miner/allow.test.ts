@@ -1,6 +1,6 @@
 /** The allow-list: which file names are documentation. */
 import { expect, test } from "vitest";
-import { folderRefusal, isShellScript, judgeName } from "../../../../src/feeders/doc-miner/allow.ts";
+import { folderRefusal, isShellScript, judgeName } from "../../../../src/feeders/doc-miner/document-names.ts";
 
 const names = (text: string): string[] => text.trim().split(/\s+/);
 

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readDocument, surveyProject } from "../../../../src/feeders/doc-miner/source.ts";
+import { readDocument, surveyProject } from "../../../../src/feeders/doc-miner/survey.ts";
 import { SOURCE_SIZE_MAX_BYTES } from "../../../../src/protocol/limits.ts";
 import { cpuTimeOf } from "../../../helpers/cpu-time.ts";
 
@@ -95,7 +95,7 @@ test("a folder that cannot be read is reported, not treated as empty", () => {
   chmodSync(join(root, "locked"), 0);
   // Root can read every folder, unless it lacks these two capabilities.
   const asOthers = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"];
-  const source = join(import.meta.dirname, "../../../../src/feeders/doc-miner/source.ts");
+  const source = join(import.meta.dirname, "../../../../src/feeders/doc-miner/survey.ts");
   const script = `import { surveyProject } from ${JSON.stringify(source)};
     console.log(JSON.stringify(surveyProject(${JSON.stringify(root)}, []).unreadable));`;
   const command = [

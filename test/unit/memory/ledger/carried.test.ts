@@ -11,7 +11,7 @@ import { carriedEntries, graphPage } from "../../../../src/learning/import/roamp
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { CarriedEntry } from "../../../../src/protocol/outcome.ts";
 
 const IMPORTER = "palace outcome import";

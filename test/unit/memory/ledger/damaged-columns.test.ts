@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { RESTORE_HINT } from "../../../../src/memory/ledger/json-column.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../../../src/memory/port/ledger.ts";
 
 type Outcome = WriteOutcome["outcome"];

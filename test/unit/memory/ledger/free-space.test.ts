@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { moment } from "../../../../src/base/uptime.ts";
 
 /** Limits that keep no history: before-images are deleted at once. */

@@ -8,7 +8,7 @@ import { ROWS_OF } from "../../../../src/memory/backup/other-rows.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { ForgetSelector } from "../../../../src/memory/port/hygiene.ts";
 import type { AuditEntry } from "../../../../src/protocol/hygiene.ts";
 import type { ImportPart } from "../../../../src/protocol/import.ts";

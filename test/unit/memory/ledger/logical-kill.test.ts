@@ -11,7 +11,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 
 const SLICE = 800;
@@ -36,7 +36,7 @@ function commit(call: WriteCall): Record<string, unknown> {
 /** Runs a write that kills itself at the change with this number; the last number is after all changes. */
 const KILLED = `
 import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
-import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/writer.ts"))};
+import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/group-commit.ts"))};
 const { call, at, file } = JSON.parse(process.argv[2]);
 let step = 0;
 const die = () => step++ === at && process.kill(process.pid, "SIGKILL");

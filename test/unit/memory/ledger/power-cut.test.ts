@@ -7,7 +7,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openForWriting } from "../../../../src/memory/ledger/open.ts";
-import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { PowerCut } from "../../../helpers/power-cut.ts";
 

@@ -11,7 +11,7 @@ import { conceptNumber, questionOf } from "../../../../src/learning/question/que
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { filesHolding } from "../../../helpers/bytes.ts";
 
 const ASKED = "Why does the zeppelin pipeline time out?";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { DrawerFilter, Metadata } from "../../../../src/memory/port/drawer.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { seededRandom } from "../../../helpers/random.ts";

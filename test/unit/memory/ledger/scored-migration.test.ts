@@ -12,7 +12,7 @@ import { why } from "../../../../src/learning/scoring/why.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { digest } from "../../../../src/memory/ledger/record.ts";
 import { SCHEMA_VERSION } from "../../../../src/memory/ledger/schema/schema.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 
 let folder: string;
 let file: string;

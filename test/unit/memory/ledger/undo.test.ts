@@ -9,7 +9,7 @@ import { previewUndo } from "../../../../src/memory/hygiene/hygiene.ts";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { FORGET_REACHES } from "../../../../src/memory/ledger/schema/hygiene-schema.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 
 type Answer = Record<string, unknown>;
 const FOREVER = { journalRetentionMs: 1e15, undoMs: 1e15, imagesBytes: 1e9 };

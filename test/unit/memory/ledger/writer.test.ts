@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 
 let folder: string;

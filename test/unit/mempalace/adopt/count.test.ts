@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
-import { LedgerWriter } from "../../../../src/memory/ledger/write/writer.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { createLog } from "../../../../src/base/log.ts";
 import { type AdoptionProgress, createAdopter } from "../../../../src/mempalace/adopt/adoption.ts";
 import { openChroma, readCollections, readHead } from "../../../../src/mempalace/format/chroma-file.ts";

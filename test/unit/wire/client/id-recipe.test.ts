@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { learnIdRecipe, promisedId } from "../../../../src/wire/client/id-recipe.ts";
+import { learnIdRecipe, promisedId } from "../../../../src/wire/client/learned-id-recipe.ts";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
 import { loadConfig } from "../../../../src/config/config.ts";
 import type { Paths } from "../../../../src/config/paths.ts";
-import { newDrawerId } from "../../../../src/memory/drawer/drawer.ts";
+import { newDrawerId } from "../../../../src/memory/drawer/drawer-id.ts";
 
 const drawer = { wing: "w", room: "r", content: "one text" };
 const anotherDrawer = { ...drawer, content: "another text" };

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { readFolder } from "../read-folder.ts";
 import type { Skip } from "../run.ts";
-import { isShellScript, type Verdict } from "./allow.ts";
+import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 

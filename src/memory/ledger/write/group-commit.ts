@@ -31,7 +31,7 @@ import { LedgerEraser } from "./eraser.ts";
 import { Maintenance } from "./maintenance.ts";
 import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
-import { SqliteLedgerTx } from "./transaction.ts";
+import { SqliteLedgerTx } from "./ledger-tx.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Applies one write for the engine: returns the value to answer and whether anything changed. */

@@ -1,0 +1,51 @@
+/** Makes the ids of drawers and slices from their texts, by both recipes of MemPalace. Pure. Source: palace.md 4.7, upstream-latest.md 2.3. */
+import type { IdRecipe, Metadata } from "../port/drawer.ts";
+import { codePointLength, sha256Hex } from "../text/text.ts";
+import { validContent, validName } from "../text/validate.ts";
+
+/** Names the recipe in the metadata, as 3.11 does; 3.3.6 had only one recipe and named none. */
+export function recipeNote(recipe: IdRecipe): Metadata {
+  return recipe === "v3" ? { id_recipe: recipe } : {};
+}
+
+/** Implements `L(a, b, …)` of the specification. */
+export function lengthJoined(...parts: string[]): string {
+  return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
+}
+
+/** The first 24 hex digits of the SHA-256. */
+export function hash24(text: string): string {
+  return sha256Hex(text).slice(0, 24);
+}
+
+/**
+ * Returns a text's ids by both recipes, the palace's own first, so that a text filed under the other id is found instead of filed twice.
+ */
+export function drawerIds(
+  recipe: IdRecipe,
+  wing: string,
+  room: string,
+  content: string,
+): [ours: string, other: string] {
+  const id = (hashed: string): string => `drawer_${wing}_${room}_${hash24(hashed)}`;
+  const [v3, bare] = [id(lengthJoined(wing, room, content)), id(wing + room + content)];
+  return recipe === "v3" ? [v3, bare] : [bare, v3];
+}
+
+/** The id that add_drawer gives a drawer which is not there yet. Errors: InvalidValue, WrongType. */
+export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
+  const { wing, room, content } = readNew(params);
+  return drawerIds(recipe, wing, room, content)[0];
+}
+
+/** Reads the fields of a new drawer. Errors: InvalidValue, WrongType. */
+export function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
+  const wing = validName(params["wing"], "wing");
+  const room = validName(params["room"], "room");
+  return { wing, room, content: validContent(params["content"]) };
+}
+
+/** Returns the id of one slice of a drawer. `index`: from 0. */
+export function sliceId(id: string, index: number): string {
+  return `${id}_chunk_${String(index).padStart(6, "0")}`;
+}
