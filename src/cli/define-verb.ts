@@ -1,6 +1,6 @@
 /**
  * Defines a command and how it runs: parse, run, print the error, exit. Every executable of ours except the shim and the
- * broker goes through `runVerb`. Imported by the entry points and the files in verb/.
+ * broker goes through `runVerb`. Imported by the entry points and the files in verbs/.
  */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";

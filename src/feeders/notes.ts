@@ -31,8 +31,8 @@ export function readText(file: string): string | undefined {
 }
 
 /** Undefined for a file that is missing, unreadable or damaged. */
-export function readJson<T>(file: string): T | undefined {
-  return parseJson(readText(file) ?? "") as T | undefined;
+export function readJson(file: string): unknown {
+  return parseJson(readText(file) ?? "");
 }
 
 /** Undefined for notes that are missing, damaged or of another form. `list`: their field with the sources. */
@@ -49,7 +49,7 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Names come from outside: `constructor` is none that was noted. */
+/** Names come from outside: `constructor` must not find what every object has. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }

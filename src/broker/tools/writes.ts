@@ -1,4 +1,7 @@
-/** The one table of writes: name of a tool or method → what it does to the ledger. Each wing brings its own. Called on the writer thread, inside the transaction. */
+/**
+ * The one table of writes: name of a tool or method → what it does to the ledger. Each wing brings its own. Called on the
+ * writer thread, inside the transaction.
+ */
 import { invariant } from "../../base/invariant.ts";
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
 import { LEARNING_TRACES } from "../../learning/traces.ts";

@@ -1,6 +1,6 @@
 /**
  * Code shared by the commands of the feeders, and by others that take long: the place of the feeders' notes, their connection,
- * Ctrl-C. Imported by the files of verb/.
+ * Ctrl-C. Imported by the files of verbs/.
  */
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";

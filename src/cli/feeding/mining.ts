@@ -1,6 +1,6 @@
 /**
  * One run of a command that mines, whatever it mines: the options they share, the run with its progress and Ctrl-C, the report
- * and the exit code. Imported by the files of verb/ and documents.ts.
+ * and the exit code. Imported by the files of verbs/ and documents.ts.
  */
 import type { parseArgs, ParseArgsOptionsConfig } from "node:util";
 import type { Config } from "../../config/config.ts";

@@ -7,7 +7,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { shortHash } from "../../base/staging.ts";
-import { type NotedSource, readJson } from "../notes.ts";
+import { readRecord } from "../../base/parse-json.ts";
+import type { NotedSource } from "../notes.ts";
 import type { Checkpoint } from "./read.ts";
 
 /** `hashes`: SHA-256 of each conversation in it. */
@@ -23,8 +24,8 @@ export function notesFile({ home, wing, root, palace }: NotesPlace): string {
 }
 
 export function readCheckpoint(notesDir: string, path: string): Checkpoint | undefined {
-  const found = readJson<Checkpoint | null>(checkpointFile(notesDir, path));
-  return found?.schema === 1 ? found : undefined;
+  const found = readRecord(checkpointFile(notesDir, path));
+  return found["schema"] === 1 ? (found as Checkpoint) : undefined;
 }
 
 /** Undefined removes the checkpoint. */

@@ -18,7 +18,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
-import { type NotedSource, readJson, readNotes } from "../notes.ts";
+import { type NotedSource, readNotes } from "../notes.ts";
 
 /** Record of one document. Null instead of it means that filing began and may not have ended. */
 export type Entry = NotedSource & {
@@ -177,8 +177,8 @@ export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   const home = join(stagingHome(cacheDir), MANIFESTS);
   const found = list(home).flatMap((wing) =>
     list(join(home, wing)).flatMap((name) => {
-      const manifest = name === OWNER_FILE ? undefined : readJson<Partial<Manifest>>(join(home, wing, name));
-      return typeof manifest?.root === "string" ? [{ root: manifest.root, wing }] : [];
+      const manifest = name === OWNER_FILE ? undefined : readRecord(join(home, wing, name));
+      return typeof manifest?.["root"] === "string" ? [{ root: manifest["root"], wing }] : [];
     }),
   );
   return found.sort((a, b) => b.root.length - a.root.length);
