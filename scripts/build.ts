@@ -69,6 +69,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     for (const file of globSync("bin/mp-shim.js*", { cwd: fresh })) rmSync(join(fresh, file));
     for (const file of globSync(MERGED, { cwd: fresh })) await mergeModules(join(fresh, file), fresh);
     for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "agents", agent, "palace.js"));
+    for (const data of globSync("src/memory/index/static/*.{q4,f16,txt}", { cwd: root }))
+      cpSync(join(root, data), join(fresh, relative("src", data)));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
     // npm packs no package-lock.json, and an image that is built of the package has the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));

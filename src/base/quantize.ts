@@ -8,6 +8,11 @@ const CODE_MAX = 127;
 
 export type Code = { code: Int8Array; scale: number };
 
+/** A code's bytes, as they are stored; they share its memory. */
+export function bytesOf({ code }: Pick<Code, "code">): Buffer {
+  return Buffer.from(code.buffer, code.byteOffset, code.byteLength);
+}
+
 /** `code[i] * scale` is within half a scale of `vector[i]`. */
 export function quantize(vector: Float32Array): Code {
   let largest = 0;

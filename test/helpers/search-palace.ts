@@ -10,6 +10,7 @@ import type { Hit } from "../../src/memory/search/closet-search.ts";
 import { searchTool } from "../../src/memory/search/search-tool.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
+import { staticTable } from "../../src/memory/index/static/static-table.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
@@ -36,7 +37,7 @@ export async function createSearchPalace(
 ): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
-  const writer = new LedgerWriter(ledgerFile, applyWrite);
+  const writer = new LedgerWriter(ledgerFile, applyWrite, staticTable().codeOf);
   const reader = new SqliteLedgerReader(ledgerFile);
   const [lexical, vectors] = [openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })];
   const dependencies = {

@@ -8,6 +8,7 @@ import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygie
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
 import { applyWrite } from "../tools/writes.ts";
+import { staticTable } from "../../memory/index/static/static-table.ts";
 import type { Retention } from "../../memory/ledger/history/journal.ts";
 import type { GraphMerge } from "../../memory/ledger/tables/graph-merge.ts";
 import type { ClosetWriter } from "../../memory/ledger/write/closet-writer.ts";
@@ -69,7 +70,7 @@ const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
 await serveThread<WriterMethods>(() => {
-  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings));
+  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings), staticTable().codeOf);
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model),

@@ -1,4 +1,5 @@
 /** The ledger as the engine and the broker see it: a write, its transaction, its reader. Implemented in ledger/. */
+import type { Code } from "../../base/quantize.ts";
 import type { ClosetTx, ClosetReader } from "./closet.ts";
 import type { Metadata, Drawer, LogicalDrawer, NewDrawer, DrawerFilter, IdRecipe, PlaceFilter } from "./drawer.ts";
 import type { GraphTx, GraphReader } from "./graph.ts";
@@ -186,6 +187,9 @@ export type WriteOutcome = {
 
 /** A drawer waiting for its vector. `textVersion` changes with the text; a vector of an older one is dropped. */
 export type PendingText = { row: number; textVersion: number; text: string };
+
+/** Makes the static vector of a text (index/static), quantized. */
+export type StaticCode = (text: string) => Code;
 
 /** A row's vector. `textVersion`: the text that it was made from; an older one is dropped. */
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };

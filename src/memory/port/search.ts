@@ -8,19 +8,30 @@ export type Scored = { row: number; score: number };
 /**
  * BM25 of a row in its parts, none of them weighted: the words in the drawer, neighbours of the query that are neighbours in
  * it, the words in its whole source. `coverage`: share of the query's words that the drawer holds, by their rarity, 0…1.
+ * `identifiers`: share of the query's identifiers that it holds letter by letter, 0…1; 0 for a query without one. `meaning`:
+ * cosine of its static vector with the query's, −1…1, NaN while it has none.
  */
-export type LexicalParts = { drawer: number; pairs: number; source: number; coverage: number };
+export type LexicalParts = {
+  drawer: number;
+  pairs: number;
+  source: number;
+  coverage: number;
+  identifiers: number;
+  meaning: number;
+};
 
 /** A row with its score and the parts of it. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
-/** BM25 over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
+/** BM25 and static vectors over the drawers. Concurrency: answers from a thread of its own, never behind a write. */
 export interface LexicalIndex {
   /**
    * The best `limit` rows by BM25 under the filter, best first, scored in full; for a source or time window with at
    * most that many, all.
    */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
+  /** The `limit` best by BM25 and the `limit` nearest by their static vectors, scored in full, in no order. */
+  wordsAndMeaning(query: string, filter: DrawerFilter, limit: number): Promise<Omit<LexicalCandidate, "score">[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
   /** The parts of each given row's full lexical score L (bench recipe 4), in the order given. */

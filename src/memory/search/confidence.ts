@@ -16,11 +16,17 @@ const WEAK_NOTICE =
 const NOTHING_NOTICE = "Nothing found.";
 
 /**
- * Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without a vector the words
+ * Ranges 0…1: half the cosine, half the share of the question's words by their rarity; without any vector the words
  * alone.
  */
 export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
-  return Number.isNaN(cosine) ? words.coverage : (Math.max(0, cosine) + words.coverage) / 2;
+  const near = nearnessOf({ cosine, words });
+  return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
+}
+
+/** The model's cosine, or the static one until there is a model's: they are of the same size for what is alike. */
+function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
+  return Number.isNaN(cosine) ? words.meaning : cosine;
 }
 
 /**
@@ -29,7 +35,7 @@ export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "word
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (confidenceOf(candidate) >= WEAK_BELOW) return false;
-  return !(length <= SHORT_MAX && candidate.cosine >= SHORT_COSINE_MIN);
+  return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
 }
 
 /** Judges the whole answer, besides its hits. `phrases`: quoted in the query. */

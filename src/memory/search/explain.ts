@@ -3,7 +3,7 @@
  */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
-import { type Ranked, WEIGHTS } from "./fusion.ts";
+import { PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
 
 /** A factor that changed a score after it was computed, and the reason. */
 export type Adjustment = { factor: number; reason: string };
@@ -11,11 +11,14 @@ export type Adjustment = { factor: number; reason: string };
 export function explainScore(
   ranked: Ranked,
   adjustments: readonly Adjustment[],
-  asked: "hybrid" | "lexical" | "vector",
+  mode: RankMode,
 ): Record<string, unknown> {
-  const { words, cosine, lexical, lexicalShare, score, rerank } = ranked;
-  const hasVector = !Number.isNaN(cosine);
-  const mode = hasVector ? asked : "lexical";
+  const { words, cosine, near, lexical, lexicalShare, score, rerank } = ranked;
+  const estimates = [
+    ...(Number.isNaN(cosine) ? ["cosine"] : []),
+    ...(Number.isNaN(words.meaning) ? ["static_cosine"] : []),
+  ];
+  const weights = WEIGHTS[mode];
   const changes = adjustments.map(({ factor, reason }) => ({ factor: round(factor, 3), reason }));
   return {
     mode,
@@ -24,7 +27,11 @@ export function explainScore(
       adjustments.reduce((value, { factor }) => value / factor, score),
       4,
     ),
-    cosine: hasVector ? round(cosine, 4) : null,
+    cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
+    static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
+    // Cosines that the drawer still waits for; their values are estimated from its other scores.
+    ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
+    identifiers_held: round(words.identifiers, 3),
     bm25: {
       drawer: round(words.drawer, 3),
       pairs: round(words.pairs, 3),
@@ -32,12 +39,7 @@ export function explainScore(
       total: round(lexical, 3),
       share_of_best: round(lexicalShare, 4),
     },
-    weights: {
-      cosine: mode === "hybrid" ? WEIGHTS.cosine : mode === "vector" ? 1 : 0,
-      words: mode === "hybrid" ? WEIGHTS.words : mode === "vector" ? 0 : 1,
-      pairs: WEIGHTS.pairs,
-      source: WEIGHTS.source,
-    },
+    weights: { ...weights, ...PART_WEIGHTS },
     // The cross-encoder only redistributes the scores among the first hits.
     ...(rerank !== undefined && {
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },

@@ -31,6 +31,27 @@ export function sanitizeQuery(raw: string): SanitizedQuery {
   return { query: strip(tail(text, QUERY_MAX)), method: "tail_truncation", originalLength };
 }
 
+/** A greeting or a sign-off has fewer words. */
+const PART_WORDS_MIN = 3;
+/** Parts of a long prompt that are searched for: the first ones say what it is about, the last ones what is asked. */
+const PARTS_FIRST = 4;
+const PARTS_LAST = 8;
+
+/**
+ * Returns what of a person's prompt is searched for, each by itself: a short one as a whole, of a long one its sentences and
+ * lines. Source: docs/lab/search-recipe.md: the mean of the sentences, or the last one alone, finds less than the best of them.
+ */
+export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
+  if (method === "passthrough") return [query];
+  const parts = segments(wellFormed(strip(raw)))
+    .flatMap(sentences)
+    .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);
+  const unique = [...new Set([...parts, query])];
+  return unique.length <= PARTS_FIRST + PARTS_LAST
+    ? unique
+    : [...unique.slice(0, PARTS_FIRST), ...unique.slice(-PARTS_LAST)];
+}
+
 function lastQuestion(text: string): string | undefined {
   if (!ASKS.test(text)) return undefined;
   const line = segments(text).findLast((segment) => ENDS_ASKING.test(segment));

@@ -1,6 +1,6 @@
 /**
- * Retrieves a search's candidates: drawers that have its words and drawers near the question, each with both scores. The words
- * are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
+ * Retrieves a search's candidates: drawers that have its words and drawers near the question, each with all scores. Words and static
+ * vectors are looked up while the question is embedded, and counted in the probable neighbours while the cosines are read. Used
  * by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
  */
 import type { Clock } from "../../base/clock.ts";
@@ -13,6 +13,8 @@ export type Indexes = { lexical: LexicalIndex; vectors: VectorIndex; embedder: E
 
 export type RetrieveRequest = {
   query: string;
+  /** True: words alone, without static vectors. */
+  isLexical: boolean;
   filter: DrawerFilter;
   /** Candidates of each list. */
   pool: number;
@@ -34,11 +36,14 @@ export type Retrieved = {
 const LIKELY_FACTOR = 1.25;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
-const NO_WORDS: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
+const NO_WORDS: LexicalParts = {
+  ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0 },
+  meaning: Number.NaN,
+};
 
 export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
-  { query, filter, pool, quoted }: RetrieveRequest,
+  { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
   // The vector half may fail or lag (a dead thread, a remote Chroma): then words alone answer, and the answer says so.
   let failure: string | undefined;
@@ -57,7 +62,7 @@ export async function retrieve(
     return vector && { vector, rows: await vectors.around(vector, filter, pool) };
   };
   const [found, around, phraseRows] = await Promise.all([
-    lexical.candidates(query, filter, pool),
+    isLexical ? lexical.candidates(query, filter, pool) : lexical.wordsAndMeaning(query, filter, pool),
     embedder && orNothing(embedded(embedder)),
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);

@@ -11,7 +11,7 @@ import { validBound, validWindow, type Window } from "../text/window.ts";
 import { cliOutput } from "./cli-output.ts";
 import { verdictOn } from "./confidence.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
-import { sanitizeQuery } from "./query-sanitizer.ts";
+import { partsOf, sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";
 
 type Arguments = Record<string, unknown>;
@@ -45,6 +45,7 @@ export async function searchTool(
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
   const request = {
     query: sanitized.query,
+    parts: partsOf(asked, sanitized),
     filter,
     limit: clampLimit(values["limit"], 5),
     distanceMax: isForCli ? 0 : distanceMax,

@@ -1,5 +1,6 @@
 /**
- * Search: BM25 and vectors are retrieved side by side, every candidate gets both scores, the scores are fused.
+ * Search: words, static vectors and the model's vectors are retrieved side by side, every candidate gets all scores, the scores
+ * are fused.
  * No I/O of its own: the indexes come through their ports. Runs on the broker's main thread, which only waits.
  * Source: the recipe of docs/lab/search-recipe.md; the shape of the answer is palace.md 2.10.
  */
@@ -20,7 +21,7 @@ import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
-import { fuse, type Ranked, type RankMode } from "./fusion.ts";
+import { byScore, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 
@@ -31,7 +32,7 @@ export type SearchDependencies = {
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;
-  /** Undefined in lexical mode: without a model, or while it is being loaded. */
+  /** Undefined without a model, or while it is being loaded. */
   embedder: () => Embedder | undefined;
   /** The reason for having no embedder, for the answer. */
   embedderDetail: () => string;
@@ -47,6 +48,8 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
+  /** Texts to search for, each by itself; a drawer's best score counts. */
+  parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
   /** Cosine distance beyond which a hit is dropped; 0 or less drops none. Hits without a vector are kept. */
@@ -102,13 +105,16 @@ async function searchAmong(
 ): Promise<Omit<SearchAnswer, "isTruncated">> {
   const { query, filter, limit, mode } = request;
   const quoted = quotedPhrases(query);
-  const embedder = mode === "lexical" ? undefined : dependencies.embedder();
-  const { candidates, vector, failure, isQuoted } = await retrieve(
-    { ...dependencies, embedder },
-    { query, filter, pool, quoted },
+  const isLexical = mode === "lexical";
+  const embedder = isLexical ? undefined : dependencies.embedder();
+  const found = await Promise.all(
+    request.parts.map((part) =>
+      retrieve({ ...dependencies, embedder }, { query: part, isLexical, filter, pool, quoted }),
+    ),
   );
-  const rankMode = vector === undefined ? "lexical" : mode === "vector" ? "vector" : "hybrid";
-  const fused = fuse(candidates, rankMode).filter(
+  const vector = found.find((one) => one.vector !== undefined)?.vector;
+  const rankMode = isLexical ? "lexical" : vector === undefined ? "static" : mode === "vector" ? "vector" : "hybrid";
+  const fused = bestOf(found.map(({ candidates }) => fuse(candidates, rankMode))).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
   const isPlain = mode === "lexical" || mode === "vector";
@@ -131,11 +137,25 @@ async function searchAmong(
       vector === undefined
         ? hits
         : labelClosets(dependencies.reader, hits, { vector, rows: ranked.map((hit) => hit.row), filter }),
-    candidates: candidates.length,
-    vectorDisabledReason: asked && vector === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
+    candidates: fused.length,
+    vectorDisabledReason:
+      asked && vector === undefined
+        ? (found.find(({ failure }) => failure !== undefined)?.failure ?? dependencies.embedderDetail())
+        : undefined,
     reranked,
-    phrases: quoted.length > 0 ? { quoted, found: isQuoted } : undefined,
+    phrases: quoted.length > 0 ? { quoted, found: found.some(({ isQuoted }) => isQuoted) } : undefined,
   };
+}
+
+/** Every row of the lists once, with its best score; best first. */
+function bestOf(lists: readonly Ranked[][]): Ranked[] {
+  if (lists.length === 1) return lists[0] as Ranked[];
+  const best = new Map<number, Ranked>();
+  for (const ranked of lists.flat()) {
+    const before = best.get(ranked.row);
+    if (before === undefined || ranked.score > before.score) best.set(ranked.row, ranked);
+  }
+  return [...best.values()].sort(byScore);
 }
 
 /** Returns fields beyond upstream's, only those with information. */
@@ -156,7 +176,11 @@ function notesOn(
   };
 }
 
-function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cosine }: Ranked, vectors: boolean): Hit {
+function toHit(
+  { id, wing, room, text, metadata }: Drawer,
+  { score, lexical, cosine, words }: Ranked,
+  vectors: boolean,
+): Hit {
   const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
   const filedAt = metadata["filed_at"] ?? "unknown";
   const parent = parentOf(metadata);
@@ -171,7 +195,7 @@ function toHit({ id, wing, room, text, metadata }: Drawer, { score, lexical, cos
     similarity: hasVector ? round(Math.max(0, cosine), 3) : null,
     distance,
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
-    matched_via: vectors ? "drawer" : "bm25_sqlite",
+    matched_via: vectors ? "drawer" : words.drawer > 0 ? "bm25_sqlite" : "static_vector",
     bm25_score: round(lexical, 3),
     // The id that the whole text was given; a slice also shows its own.
     drawer_id: parent ?? id,

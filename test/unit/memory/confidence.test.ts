@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { isWeakMatch } from "../../../src/memory/search/confidence.ts";
 
-const candidate = (cosine: number, coverage: number) => ({
+const candidate = (cosine: number, coverage: number, meaning = Number.NaN) => ({
   cosine,
-  words: { drawer: 0, pairs: 0, source: 0, coverage },
+  words: { ...{ drawer: 0, pairs: 0, source: 0, coverage }, ...{ identifiers: 0, meaning } },
 });
 
 test("a short drawer near in meaning is not weak, even without matching words; a long one, or a far one, is", () => {
@@ -13,7 +13,13 @@ test("a short drawer near in meaning is not weak, even without matching words; a
   expect(isWeakMatch(candidate(0.3, 0), 24)).toBe(true);
 });
 
-test("a short drawer without a vector is judged by its words", () => {
+test("a drawer without a vector is judged by its static one", () => {
+  expect(isWeakMatch(candidate(Number.NaN, 0.2, 0.5), 800)).toBe(false);
+  expect(isWeakMatch(candidate(Number.NaN, 0.2, 0.4), 800)).toBe(true);
+  expect(isWeakMatch(candidate(Number.NaN, 0, 0.4), 24)).toBe(false);
+});
+
+test("a short drawer without any vector is judged by its words", () => {
   expect([isWeakMatch(candidate(Number.NaN, 0.2), 24), isWeakMatch(candidate(Number.NaN, 0.5), 24)]).toEqual([
     true,
     false,

@@ -1,32 +1,41 @@
 import { expect, test } from "vitest";
 import { fuse } from "../../../src/memory/search/fusion.ts";
 
-/** Lexical scores of a drawer with this score for its own words. */
-const words = (drawer: number) => ({ drawer, pairs: 0, source: 0, coverage: 0 });
+/** Scores of a drawer with this score for its own words, and this static cosine. */
+const words = (drawer: number, meaning = 0, identifiers = 0) => ({
+  ...{ drawer, pairs: 0, source: 0, coverage: 0 },
+  ...{ meaning, identifiers },
+});
 const rows = (ranked: { row: number }[]): number[] => ranked.map(({ row }) => row);
 
-test("the score is half cosine, half the share of the best lexical score", () => {
-  const ranked = fuse(
-    [
-      { row: 1, words: words(4), cosine: 0.2 },
-      { row: 2, words: words(2), cosine: 0.9 },
-      { row: 3, words: words(0), cosine: 0.95 },
-    ],
-    "hybrid",
-  );
-  expect(rows(ranked)).toEqual([2, 1, 3]);
-  expect(ranked.map(({ score }) => score)).toEqual([0.7, 0.6, 0.475]);
+const scores = (ranked: { score: number }[]): number[] => ranked.map(({ score }) => Math.round(score * 1000) / 1000);
+
+test("the score is the weighted sum of cosine, static cosine and share of the best lexical score", () => {
+  const candidates = [
+    { row: 1, words: words(4, 0.5), cosine: 0.2 },
+    { row: 2, words: words(2, 0.1), cosine: 0.9 },
+    { row: 3, words: words(0, 1), cosine: 0.95 },
+  ];
+  const hybrid = fuse(candidates, "hybrid");
+  expect(rows(hybrid)).toEqual([3, 1, 2]);
+  expect(scores(hybrid)).toEqual([0.622, 0.572, 0.532]);
+  expect(scores(fuse(candidates, "static"))).toEqual([0.71, 0.58, 0.268]);
 });
 
-test("a drawer without a vector is ranked by its words alone", () => {
+test("a drawer without a vector yet has nearly the place that it has with one", () => {
+  const drawers = [1, 2, 3].map((row) => ({ row, words: words(6 - row, 0.5), cosine: 0.3 + 0.12 / row }));
+  const waiting = drawers.map((one) => ({ ...one, cosine: one.row === 2 ? Number.NaN : one.cosine }));
+  expect(rows(fuse(waiting, "hybrid"))).toEqual(rows(fuse(drawers, "hybrid")));
+  expect(Math.abs((fuse(waiting, "hybrid")[1]?.near.cosine ?? 0) - 0.36)).toBeLessThan(0.15);
+});
+
+test("a drawer that holds the question's identifiers stands above one that has more of its other words", () => {
   const candidates = [
-    { row: 1, words: words(10), cosine: Number.NaN },
-    { row: 2, words: words(5), cosine: 0.9 },
+    { row: 1, words: words(10, 0.4), cosine: 0.4 },
+    { row: 2, words: words(7, 0.4, 1), cosine: 0.4 },
   ];
-  expect(fuse(candidates, "hybrid")).toMatchObject([
-    { row: 1, score: 1 },
-    { row: 2, score: 0.7 },
-  ]);
+  expect(rows(fuse(candidates, "hybrid"))).toEqual([2, 1]);
+  expect(rows(fuse(candidates, "static"))).toEqual([2, 1]);
 });
 
 test("lexical mode ignores cosines, vector mode ignores words", () => {
@@ -45,13 +54,16 @@ test("equal scores are in row order", () => {
 });
 
 test("if no hit has a lexical score, the scores are still numbers", () => {
-  expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "hybrid")[0]?.score).toBe(0.2);
+  expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "hybrid")[0]?.score).toBeCloseTo(0.144);
   expect(fuse([{ row: 1, words: words(0), cosine: 0.4 }], "lexical")[0]?.score).toBe(0);
   expect(fuse([], "hybrid")).toEqual([]);
 });
 
 test("pairs and the source count less than the drawer's own words", () => {
-  const parts = (drawer: number, pairs: number, source: number) => ({ drawer, pairs, source, coverage: 1 });
+  const parts = (drawer: number, pairs: number, source: number) => ({
+    ...words(drawer),
+    ...{ pairs, source },
+  });
   const ranked = fuse(
     [
       { row: 1, words: parts(10, 0, 0), cosine: Number.NaN },

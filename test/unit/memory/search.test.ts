@@ -1,4 +1,4 @@
-/** The fields of each hit and of the whole answer of the search tool, on a real ledger searched by words. */
+/** The fields of each hit and of the whole answer of the search tool, on a real ledger without a model. */
 import { expect, test } from "vitest";
 import { confidenceOf, isWeakMatch } from "../../../src/memory/search/confidence.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
@@ -15,20 +15,28 @@ test("explain shows the parts of a hit's score, and the parts add up to it", asy
   const { results } = await palace.search("blue cabinet of the harbour", { explain: true });
   const best = results[0] as Record<string, unknown>;
   expect(best).toMatchObject({
-    score: 1,
     explain: {
-      mode: "lexical",
-      score: 1,
+      mode: "static",
       cosine: null,
       bm25: { share_of_best: 1 },
-      weights: { cosine: 0, words: 1, pairs: 0.3, source: 0.3 },
+      weights: { cosine: 0, meaning: 0.58, words: 0.42, pairs: 0.3, source: 0.3, identifiers: 0.2 },
       query_words_held: 1,
-      confidence: 1,
       promoted: [],
       demoted: [],
     },
   });
-  const { bm25 } = best["explain"] as { bm25: Record<"drawer" | "pairs" | "source" | "total", number> };
+  const {
+    bm25,
+    static_cosine: meaning,
+    confidence,
+  } = best["explain"] as {
+    bm25: Record<"drawer" | "pairs" | "source" | "total", number>;
+    static_cosine: number;
+    confidence: number;
+  };
+  expect(meaning).toBeGreaterThan(0.4);
+  expect(best["score"]).toBeCloseTo(0.58 * meaning + 0.42, 3);
+  expect(confidence).toBeCloseTo((meaning + 1) / 2, 2);
   expect(bm25.drawer).toBeGreaterThan(0);
   expect(bm25.pairs).toBeGreaterThan(0);
   expect(bm25.total).toBeCloseTo(bm25.drawer + 0.3 * bm25.pairs + 0.3 * bm25.source, 2);
@@ -51,15 +59,18 @@ test("a match that shares few words with the question is marked weak, a good one
 test("an empty result says that no drawer was found", async () => {
   await using palace = await createSearchPalace();
   palace.file(NOTES[0] as string);
-  expect(await palace.search("zebra")).toMatchObject({ results: [], nothing_found: true, notice: "Nothing found." });
-  expect(await palace.search("harbour", { wing: "elsewhere" })).toMatchObject({ results: [], nothing_found: true });
+  const nothing = { results: [], nothing_found: true };
+  expect(await palace.search("", { wing: "elsewhere" })).toMatchObject({ ...nothing, notice: "Nothing found." });
+  expect(await palace.search("zebra")).toMatchObject({ ...nothing, notice: "Nothing found." });
+  expect(await palace.search("harbour", { wing: "elsewhere" })).toMatchObject(nothing);
 });
 
-test("with a vector, half of the confidence is the cosine", () => {
-  const words = { drawer: 1, pairs: 0, source: 0, coverage: 0.5 };
+test("with a vector, static or of the model, half of the confidence is the cosine", () => {
+  const words = { ...{ drawer: 1, pairs: 0, source: 0, coverage: 0.5 }, ...{ identifiers: 0, meaning: Number.NaN } };
   expect(confidenceOf({ cosine: 0.9, words })).toBeCloseTo(0.7);
   expect(confidenceOf({ cosine: -0.2, words })).toBe(0.25);
   expect(confidenceOf({ cosine: Number.NaN, words })).toBe(0.5);
+  expect(confidenceOf({ cosine: Number.NaN, words: { ...words, meaning: 0.9 } })).toBeCloseTo(0.7);
   expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 

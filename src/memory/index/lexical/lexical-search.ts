@@ -3,12 +3,15 @@
  * their full score from the words of the query. Runs on the thread of lexical-thread.ts.
  */
 import type Database from "better-sqlite3";
+import { STATIC_DIMENSIONS, staticTable, unit } from "../static/static-table.ts";
+import { StaticCodes } from "../static/static-codes.ts";
 import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
+import { shareHeld } from "./identifiers.ts";
 import { pickWords } from "./pick-words.ts";
 import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
@@ -17,7 +20,7 @@ import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Reading a drawer and counting its words costs about this many times as much as ranking one of FTS5's hits. */
 const READ_COST = 200;
-const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0 };
+const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, meaning: Number.NaN };
 
 type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
 
@@ -29,12 +32,14 @@ export class LexicalSearch {
   readonly #rank: ReturnType<typeof prepareRanking>;
   readonly #readTexts;
   readonly #rankSources;
+  readonly #static: StaticCodes;
 
   constructor(ledger: Database.Database) {
     this.#drawers = new FtsTable(ledger, "drawer_fts");
     this.#sources = new FtsTable(ledger, "source_fts");
     this.#sets = new RowSets(ledger);
     this.#rank = prepareRanking(ledger);
+    this.#static = new StaticCodes(ledger);
     this.#readTexts = ledger.prepare(
       `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes
        FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
@@ -59,6 +64,35 @@ export class LexicalSearch {
       found.map(({ row }) => row),
     );
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
+  }
+
+  /** The `limit` best by BM25 and the `limit` nearest by their static vectors, scored in full, in no order. */
+  wordsAndMeaning(query: string, filter: DrawerFilter, limit: number): Omit<LexicalCandidate, "score">[] {
+    const parsed = parseQuery(query);
+    const vector = this.#vectorOf(parsed);
+    const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
+    const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
+    const near = vector === undefined ? [] : this.#static.nearest(vector, filter, limit, allowed);
+    const rows = [...new Set([...this.#findRows(parsed, filter, limit).map(({ row }) => row), ...near])];
+    const parts = this.#scoreRows(parsed, rows);
+    return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
+  }
+
+  /**
+   * Returns the question's static vector, the mean of two: all of its tokens alike, and its telling words by their rarity in this
+   * palace. Undefined for a question without a token.
+   */
+  #vectorOf({ query, words, terms }: ParsedQuery): Float32Array | undefined {
+    const table = staticTable();
+    const { documents } = this.#drawers.size();
+    const rare = new Float32Array(STATIC_DIMENSIONS);
+    words.forEach((word, at) => {
+      const holding = this.#drawers.termFrequency(terms[at] as string, documents);
+      table.add(rare, word, inverseFrequency(documents, holding));
+    });
+    const [all, telling] = [table.vectorOf(query), unit(rare)];
+    if (all === undefined || telling === undefined) return all ?? telling;
+    return unit(all.map((value, at) => value + (telling[at] as number)));
   }
 
   #findRows(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
@@ -127,12 +161,29 @@ export class LexicalSearch {
   }
 
   #scoreRows(parsed: ParsedQuery, rows: readonly number[]): LexicalParts[] {
-    if (parsed.terms.length === 0 || rows.length === 0) return rows.map(() => NOTHING);
+    if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);
     const whole = this.#scoreSources(parsed, texts);
+    const vector = this.#vectorOf(parsed);
+    const meanings =
+      vector === undefined
+        ? []
+        : this.#static.cosines(
+            vector,
+            texts.map(({ row }) => row),
+          );
     const scores = new Map(
-      texts.map(({ row, source }) => [row, { ...NOTHING, ...own.get(row), source: whole.get(source ?? 0) ?? 0 }]),
+      texts.map(({ row, source, text }, at) => [
+        row,
+        {
+          ...NOTHING,
+          ...own.get(row),
+          source: whole.get(source ?? 0) ?? 0,
+          meaning: meanings[at] ?? 0,
+          identifiers: shareHeld(parsed.identifiers, text),
+        },
+      ]),
     );
     return rows.map((row) => scores.get(row) ?? NOTHING);
   }
@@ -140,7 +191,8 @@ export class LexicalSearch {
   #scoreDrawers(
     { words, terms, pairs }: ParsedQuery,
     texts: readonly DrawerText[],
-  ): Map<number, Omit<LexicalParts, "source">> {
+  ): Map<number, Omit<LexicalParts, "source" | "meaning" | "identifiers">> {
+    if (terms.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
     const count = termCounter(terms, pairs);
     const counted = texts.map(({ row, text, dateWords, sizes }) => ({

@@ -2,6 +2,7 @@
  * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench
  * README, recipe 3 and 4.
  */
+import { identifiersOf } from "./identifiers.ts";
 import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { foldText, splitWords } from "./tokens.ts";
@@ -10,10 +11,16 @@ import { foldText, splitWords } from "./tokens.ts";
 const WORDS_MAX = 64;
 
 /**
- * Shape: `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each
+ * Shape: `query` is as asked. `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each
  * once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
  */
-export type ParsedQuery = { words: string[]; terms: string[]; pairs: [number, number][] };
+export type ParsedQuery = {
+  query: string;
+  identifiers: string[];
+  words: string[];
+  terms: string[];
+  pairs: [number, number][];
+};
 
 export function parseQuery(query: string): ParsedQuery {
   const plain = query
@@ -39,7 +46,7 @@ export function parseQuery(query: string): ParsedQuery {
     const pair: [number, number] = [order[at - 1] as number, order[at] as number];
     pairs.set(pair.join(), pair);
   }
-  return { words, terms: [...indexOf.keys()], pairs: [...pairs.values()] };
+  return { query, identifiers: identifiersOf(query), words, terms: [...indexOf.keys()], pairs: [...pairs.values()] };
 }
 
 /** MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */

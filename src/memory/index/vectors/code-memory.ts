@@ -1,11 +1,11 @@
 /**
- * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts. A drawer
- * takes about 400 bytes: 384 of code, the rest bookkeeping. Slots are dense: the last one fills a removed one.
+ * The int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static
+ * vectors, by static/static-codes.ts. A drawer takes its code and some 20 bytes. Slots are dense: the last one fills a removed one.
  */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";
-import { BATCH_SLOTS, createScanMemory, DIMENSIONS } from "./scan-wasm.ts";
+import { BATCH_SLOTS, createScanMemory, type ScanMemory } from "./scan-wasm.ts";
 
 /** Memory grows in steps, because every step moves the bookkeeping. */
 const GROWTH = 1.5;
@@ -13,7 +13,8 @@ const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
 
 export class CodeMemory {
-  readonly #memory = createScanMemory();
+  readonly #dimensions: number;
+  readonly #memory: ScanMemory;
   readonly #slotOf = new Map<number, number>();
   readonly #places = new Map<string, number>();
   readonly #filed: { wing: string; room: string }[] = [];
@@ -21,6 +22,12 @@ export class CodeMemory {
   #placeOf = new Int32Array(0);
   #scales = new Float32Array(0);
   #scaleMax = 0;
+
+  /** `dimensions`: numbers of a code. */
+  constructor(dimensions: number) {
+    this.#dimensions = dimensions;
+    this.#memory = createScanMemory(dimensions);
+  }
 
   get size(): number {
     return this.#slotOf.size;
@@ -44,7 +51,7 @@ export class CodeMemory {
     this.#placeOf[slot] = this.#placeId(place);
     this.#scales[slot] = scale;
     this.#scaleMax = Math.max(this.#scaleMax, scale);
-    this.#memory.codes.set(code, slot * DIMENSIONS);
+    this.#memory.codes.set(code, slot * this.#dimensions);
   }
 
   remove(row: number): void {
@@ -55,7 +62,7 @@ export class CodeMemory {
     this.#rows[slot] = lastRow;
     this.#placeOf[slot] = this.#placeOf[last] as number;
     this.#scales[slot] = this.#scales[last] as number;
-    this.#memory.codes.copyWithin(slot * DIMENSIONS, last * DIMENSIONS, (last + 1) * DIMENSIONS);
+    this.#memory.codes.copyWithin(slot * this.#dimensions, last * this.#dimensions, (last + 1) * this.#dimensions);
     this.#slotOf.set(lastRow, slot);
     this.#slotOf.delete(row);
   }
@@ -85,6 +92,27 @@ export class CodeMemory {
     }
     if (count > 0) this.#scanBatch(count, best);
     return best.take().map(({ row: slot, score }) => ({ row: this.#rows[slot] as number, score: score * query.scale }));
+  }
+
+  /** The approximate product of each given row, NaN where it has no code. Order as given. */
+  products(query: Code, rows: readonly number[]): number[] {
+    const { slots } = this.#memory;
+    this.#memory.query.set(query.code);
+    const found = rows.map(() => Number.NaN);
+    for (let from = 0; from < rows.length; from += BATCH_SLOTS) {
+      const batch = rows.slice(from, from + BATCH_SLOTS).map((row) => this.#slotOf.get(row));
+      const known = batch.filter((slot) => slot !== undefined);
+      if (known.length === 0) continue;
+      slots.set(known);
+      this.#memory.run(known.length);
+      const { products } = this.#memory;
+      let at = 0;
+      batch.forEach((slot, index) => {
+        if (slot === undefined) return;
+        found[from + index] = (products[at++] as number) * (this.#scales[slot] as number) * query.scale;
+      });
+    }
+    return found;
   }
 
   #scanBatch(count: number, best: BestRows): void {

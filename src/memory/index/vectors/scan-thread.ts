@@ -13,6 +13,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { Scored } from "../../port/search.ts";
 import { CodeMemory } from "./code-memory.ts";
+import { loadPlaces } from "./places.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
 
 export type ScanThreadData = { ledgerFile: string };
@@ -34,7 +35,7 @@ type CodeRow = { row: number; wing: string; room: string; code: Buffer | null; s
 await serveThread<ScanMethods>(() => {
   const { ledgerFile } = workerData as ScanThreadData;
   const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
-  const codes = new CodeMemory();
+  const codes = new CodeMemory(DIMENSIONS);
   loadCodes(ledger, codes);
   const sets = new RowSets(ledger);
 
@@ -113,17 +114,6 @@ function loadCodes(ledger: Database.Database, codes: CodeMemory): void {
       last = rows.at(-1) as number;
     }
   })();
-}
-
-/** One list of rows for each place: far fewer strings cross into JavaScript than with one line for each row. */
-function loadPlaces(ledger: Database.Database): Map<number, { wing: string; room: string }> {
-  const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
-  const places = new Map<number, { wing: string; room: string }>();
-  for (const [wing, room, rows] of byPlace.all() as [string, string, string][]) {
-    const place = { wing, room };
-    for (const row of readColumn("drawer.row", rows, isNumbers)) places.set(row, place);
-  }
-  return places;
 }
 
 function toFloats(bytes: Buffer): Float32Array {

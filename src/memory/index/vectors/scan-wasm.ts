@@ -11,6 +11,7 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: Record<string, unknown> };
 };
 
+/** Numbers of a vector of the model. */
 export const DIMENSIONS = 384;
 /** Codes in one SIMD step, 16 bits each. */
 const LANES = 8;
@@ -33,16 +34,18 @@ export type ScanMemory = {
   slots: Int32Array;
   /** Dot products of the codes, in the order of `slots`. */
   products: Int32Array;
-  /** All codes; slot n starts at n × DIMENSIONS. A new view after `reserve`. */
+  /** All codes; slot n starts at n × dimensions. A new view after `reserve`. */
   codes: Uint8Array;
   /** Makes room for that many slots. */
   reserve: (slots: number) => void;
   run: (count: number) => void;
 };
 
-export function createScanMemory(): ScanMemory {
+/** `dimensions`: numbers of a code, at most 512, a multiple of 8. */
+export function createScanMemory(dimensions: number): ScanMemory {
+  const pagesFor = (slots: number): number => Math.ceil((CODES_AT + slots * dimensions) / PAGE_BYTES);
   const memory = new WebAssembly.Memory({ initial: pagesFor(0), maximum: PAGES_MAX });
-  const module = new WebAssembly.Module(assembleModule());
+  const module = new WebAssembly.Module(assembleModule(dimensions));
   const instance = new WebAssembly.Instance(module, { m: { m: memory } });
   const scan = instance.exports["s"] as (count: number) => void;
   const scanMemory: ScanMemory = {
@@ -59,17 +62,13 @@ export function createScanMemory(): ScanMemory {
   };
   // Growing detaches the old buffer and every view of it.
   function takeViews(): void {
-    scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, DIMENSIONS);
+    scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, dimensions);
     scanMemory.slots = new Int32Array(memory.buffer, SLOTS_AT, BATCH_SLOTS);
     scanMemory.codes = new Uint8Array(memory.buffer, CODES_AT);
     scanMemory.products = new Int32Array(memory.buffer, PRODUCTS_AT, BATCH_SLOTS);
   }
   takeViews();
   return scanMemory;
-}
-
-function pagesFor(slots: number): number {
-  return Math.ceil((CODES_AT + slots * DIMENSIONS) / PAGE_BYTES);
 }
 
 // --- assembler ------------------------------------------------------------------------------------------------------
@@ -93,7 +92,7 @@ const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)];
 /** Eight-byte alignment is enough for both loads. */
 const vectorLoad = (opcode: number, offset: number): number[] => [...simd(opcode), 3, ...unsigned(offset)];
 
-function assembleModule(): Uint8Array<ArrayBuffer> {
+function assembleModule(dimensions: number): Uint8Array<ArrayBuffer> {
   const name = (text: string): number[] => [text.length, ...[...text].map((letter) => letter.charCodeAt(0))];
   return Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -104,21 +103,21 @@ function assembleModule(): Uint8Array<ArrayBuffer> {
     // (func (type 0)) (export "s" (func 0))
     ...section(3, [1, 0]),
     ...section(7, [1, ...name("s"), 0, 0]),
-    ...section(10, [1, ...sized(scanFunction())]),
+    ...section(10, [1, ...sized(scanFunction(dimensions))]),
   ]);
 }
 
 /** (local i32 i32) (local v128), then one loop over the slots. `count` is at least 1. */
-function scanFunction(): number[] {
+function scanFunction(dimensions: number): number[] {
   return [
     ...[2, 2, I32, 1, V128],
     // count *= 4: the end as a byte offset (i32.shl)
     ...[...get(COUNT), ...constant(2), 0x74, ...set(COUNT)],
     ...[0x03, VOID],
-    // code = slots[entry] * DIMENSIONS (i32.load, i32.mul)
-    ...[...get(ENTRY), 0x28, 2, ...unsigned(SLOTS_AT), ...constant(DIMENSIONS), 0x6c, ...set(CODE)],
+    // code = slots[entry] * dimensions (i32.load, i32.mul)
+    ...[...get(ENTRY), 0x28, 2, ...unsigned(SLOTS_AT), ...constant(dimensions), 0x6c, ...set(CODE)],
     ...[...constant(0), ...simd(0x11), ...set(SUM)], // i32x4.splat
-    ...Array.from({ length: DIMENSIONS / LANES }, (_, at) => addLanes(at * LANES)).flat(),
+    ...Array.from({ length: dimensions / LANES }, (_, at) => addLanes(at * LANES)).flat(),
     // products[entry] = the four lanes of the sum (i32x4.extract_lane, i32.add, i32.store)
     ...get(ENTRY),
     ...[0, 1, 2, 3].flatMap((lane) => [...get(SUM), ...simd(0x1b), lane]),

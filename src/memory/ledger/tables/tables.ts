@@ -3,9 +3,10 @@
  * changed and what they were before. Lives on the writer thread; write/transaction.ts adds forgetting and undo, which
  * work on these tables.
  */
+import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
-import { type Changes, type LedgerTx } from "../../port/ledger.ts";
+import { type Changes, type LedgerTx, type StaticCode } from "../../port/ledger.ts";
 import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
@@ -34,9 +35,11 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly conversations: SqliteConversationTx;
   readonly carried: SqliteCarriedTx;
   readonly imported: SqliteImportedTx;
+  readonly staticCode: StaticCode | undefined;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
+  readonly #putStatic;
   readonly #update;
   readonly #delete;
   readonly #slices;
@@ -54,7 +57,9 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   #current = noChanges();
   #isHalfDone = false;
 
-  constructor(database: LedgerDatabase) {
+  /** `staticCode`: the static vector of a text; without it drawers get theirs later. */
+  constructor(database: LedgerDatabase, staticCode?: StaticCode) {
+    this.staticCode = staticCode;
     const source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
@@ -80,6 +85,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
+    this.#putStatic = database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)");
     this.#update = database.prepare(
       `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
          text_version = text_version + (text <> ?) WHERE id = ?`,
@@ -158,7 +164,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       return { row: lastInsertRowid, text, words };
     });
     // The words follow after all rows: see schema.ts.
-    for (const { row, text, words } of inserted) this.#insertWords.run(row, text, words);
+    for (const { row, text, words } of inserted) {
+      this.#insertWords.run(row, text, words);
+      this.putStatic(row, text);
+    }
     this.#current.added += inserted.length;
   }
 
@@ -179,9 +188,16 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       text,
       id,
     );
+    this.putStatic(before.row, text);
     this.adopted.drop(id);
     if (text !== before.text) this.closets.dropSummary(id);
     this.#current.written.push(before.row);
+  }
+
+  /** A moved drawer's code is filed again as well: readers learn its new place from that. */
+  putStatic(row: number | bigint, text: string): void {
+    const made = this.staticCode?.(text);
+    if (made !== undefined) this.#putStatic.run(row, bytesOf(made), made.scale);
   }
 
   deleteDrawer(id: string): void {

@@ -14,8 +14,8 @@ import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { syncData } from "../../../base/folders.ts";
-import { quantize } from "../../../base/quantize.ts";
-import type { Changes, LedgerTx, NewVector, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import { bytesOf, quantize } from "../../../base/quantize.ts";
+import type { Changes, LedgerTx, NewVector, StaticCode, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
@@ -75,14 +75,14 @@ export class LedgerWriter {
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
-  /** Errors: those of openForWriting. */
-  constructor(file: string, apply: ApplyWrite) {
+  /** `staticCode`: as LedgerTables has it. Errors: those of openForWriting. */
+  constructor(file: string, apply: ApplyWrite, staticCode?: StaticCode) {
     this.#file = file;
     this.#database = openForWriting(file);
     this.#inode = statSync(file).ino;
     this.#wal = new WriteAheadLog(this.#database, file, "the ledger's log");
     this.#apply = apply;
-    this.tx = new SqliteLedgerTx(this.#database);
+    this.tx = new SqliteLedgerTx(this.#database, staticCode);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
     this.reindex = new Reindex(this.#database, (work) => this.#group(work));
@@ -90,7 +90,7 @@ export class LedgerWriter {
     this.outbox = new OutboxList(this.#database, DRAWERS, (work) => this.#group(work), onDone);
     this.#adopter = new RowAdopter(this.#database, this.tx, this.outbox);
     this.#journal = new Journal(this.#database);
-    this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work));
+    this.#maintenance = new Maintenance(this.#database, (work) => this.#group(work), this.tx);
     this.eraser = new LedgerEraser(this.#database, this.#maintenance, (work) => this.#group(work));
     const prepare = (sql: string) => this.#database.prepare(sql);
     this.#statements = {
@@ -215,9 +215,9 @@ export class LedgerWriter {
   #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
-    const { code, scale } = quantize(vector);
+    const made = quantize(vector);
     putVector.run(row, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
-    putCode.run(row, Buffer.from(code.buffer, code.byteOffset, code.byteLength), scale);
+    putCode.run(row, bytesOf(made), made.scale);
     return true;
   }
 

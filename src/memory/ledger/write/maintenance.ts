@@ -1,11 +1,14 @@
 /**
  * Work that waits for a quiet moment: the whole-source full text of changed sources, merging full-text segments,
- * freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
+ * the static vectors of drawers of an older version, freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
  * drawer by drawer would cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
+import type { LedgerTables } from "../tables/tables.ts";
 
 const SOURCES_PER_PASS = 16;
+/** Drawers that get their static vector in one step: some 30 milliseconds. */
+const CODES_PER_PASS = 200;
 /** Pages of full-text segments merged in one step: some milliseconds. */
 const MERGE_PAGES = 64;
 /** Pages freed in one step: some milliseconds. */
@@ -17,10 +20,18 @@ const FREE_KEPT_PART = 8;
 export class Maintenance {
   readonly #database: LedgerDatabase;
   readonly #group: (work: () => void) => void;
+  readonly #tables: Pick<LedgerTables, "staticCode" | "putStatic">;
   readonly #statements;
+  /** True once every drawer has a static vector: from then on each write brings its own. */
+  #isCoded = false;
 
   /** `group` runs the work in a transaction of the ledger. */
-  constructor(database: LedgerDatabase, group: (work: () => void) => void) {
+  constructor(
+    database: LedgerDatabase,
+    group: (work: () => void) => void,
+    tables: Pick<LedgerTables, "staticCode" | "putStatic">,
+  ) {
+    this.#tables = tables;
     this.#database = database;
     this.#group = group;
     const prepare = (sql: string) => database.prepare(sql);
@@ -38,6 +49,14 @@ export class Maintenance {
         .pluck(),
       dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
       putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),
+      uncoded: database
+        .prepare<[], number>(
+          "SELECT (SELECT coalesce(sum(drawers), 0) FROM place) - (SELECT count(*) FROM static_code)",
+        )
+        .pluck(),
+      nextUncoded: database.prepare<[number], { row: number; text: string }>(
+        `SELECT row, text FROM drawer WHERE row IN (SELECT row FROM drawer EXCEPT SELECT row FROM static_code LIMIT ?)`,
+      ),
       totalChanges: database.prepare<[], number>("SELECT total_changes()").pluck(),
       mergeSegments: prepare(`INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('merge', ${MERGE_PAGES})`),
     };
@@ -45,7 +64,7 @@ export class Maintenance {
 
   /** Does one bounded step; returns true if there is more. */
   step(): boolean {
-    return this.indexSources() || this.#mergeSegments() || this.#freePages();
+    return this.indexSources() || this.#codeDrawers() || this.#mergeSegments() || this.#freePages();
   }
 
   /**
@@ -79,6 +98,18 @@ export class Maintenance {
         }
         cleanSource.run(source);
       }
+    });
+    return true;
+  }
+
+  /** True if there is more. */
+  #codeDrawers(): boolean {
+    const { uncoded, nextUncoded } = this.#statements;
+    if (this.#isCoded || this.#tables.staticCode === undefined) return false;
+    this.#isCoded = uncoded.get() === 0;
+    if (this.#isCoded) return false;
+    this.#group(() => {
+      for (const { row, text } of nextUncoded.all(CODES_PER_PASS)) this.#tables.putStatic(row, text);
     });
     return true;
   }

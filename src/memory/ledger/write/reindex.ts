@@ -3,7 +3,7 @@
  * texts to embed. Each step is one transaction, so a kill leaves the old or the new. Runs on the writer thread, between
  * writes.
  */
-import { quantize } from "../../../base/quantize.ts";
+import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
@@ -77,7 +77,7 @@ export class Reindex {
       for (const { row, vector, code, scale } of rows) {
         const floats = new Float32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.byteLength));
         const right = quantize(floats);
-        const bytes = Buffer.from(right.code.buffer, right.code.byteOffset, right.code.byteLength);
+        const bytes = bytesOf(right);
         if (code !== null && scale === right.scale && bytes.equals(code)) continue;
         put.run(row, bytes, right.scale);
         written.push(row);

@@ -3,7 +3,7 @@ import { EXACT_DRAWERS_MAX, pickWords } from "../../../../../src/memory/index/le
 import { matchAny, matchPhrase, parseQuery } from "../../../../../src/memory/index/lexical/query.ts";
 
 test("stop words, apostrophes and the possessive are removed, and words are stemmed", () => {
-  expect(parseQuery("When did Caroline's sister go hiking? I don't know.")).toEqual({
+  expect(parseQuery("When did Caroline's sister go hiking? I don't know.")).toMatchObject({
     words: ["caroline", "sister", "go", "hiking", "know"],
     terms: ["carolin", "sister", "go", "hike", "know"],
     pairs: [
@@ -30,7 +30,7 @@ test("a word that comes twice, in any form, is one term", () => {
 });
 
 test("a query without any word has no terms", () => {
-  expect(parseQuery(" … ?! ")).toEqual({ words: [], terms: [], pairs: [] });
+  expect(parseQuery(" … ?! ")).toMatchObject({ words: [], terms: [], pairs: [] });
 });
 
 test("FTS5's syntax is quoted", () => {

@@ -14,7 +14,7 @@ const multiply = (a: Code, b: Code): number =>
   a.code.reduce((sum, value, at) => sum + value * (b.code[at] ?? 0), 0) * a.scale * b.scale;
 
 test("after any additions, changes, moves and removals the memory equals a plain list", () => {
-  const memory = new CodeMemory();
+  const memory = new CodeMemory(DIMENSIONS);
   const list = new Map<number, { code: Code; wing: string; room: string }>();
   const filters: PlaceFilter[] = [{}, { wing: "w1" }, { room: "r0" }, { wing: "w0", room: "r2" }];
   for (let step = 0; step < 6000; step++) {
@@ -44,7 +44,7 @@ test("after any additions, changes, moves and removals the memory equals a plain
 });
 
 test("the product is exact for the largest values, at both ends of a batch", () => {
-  const memory = createScanMemory();
+  const memory = createScanMemory(DIMENSIONS);
   memory.reserve(BATCH_SLOTS);
   memory.query.fill(-127);
   memory.codes.fill(-127 & 0xff, (BATCH_SLOTS - 1) * DIMENSIONS, BATCH_SLOTS * DIMENSIONS);
@@ -56,7 +56,7 @@ test("the product is exact for the largest values, at both ends of a batch", () 
 });
 
 test("codes survive growing", () => {
-  const memory = createScanMemory();
+  const memory = createScanMemory(DIMENSIONS);
   memory.reserve(10);
   memory.codes.fill(1, 0, DIMENSIONS);
   memory.reserve(100_000);
@@ -67,7 +67,7 @@ test("codes survive growing", () => {
 });
 
 test("quantizing changes each value by at most half a step, and a dot product of unit vectors by at most the error bound", () => {
-  const memory = new CodeMemory();
+  const memory = new CodeMemory(DIMENSIONS);
   const unit = (vector: Float32Array): Float32Array => {
     const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
     return vector.map((value) => value / length);

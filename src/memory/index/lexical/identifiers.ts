@@ -1,0 +1,35 @@
+/**
+ * Finds the identifiers in a question: names of programs and of their parts, which a drawer holds letter by letter or not at
+ * all. Pure. Used by query.ts. Source: docs/lab/search-recipe.md, part 2.
+ */
+
+const WORD = /[^\s"'`“”‘’«»()[\]{}<>,;!?|]+/gu;
+const CLOSING = /[.:…]+$/u;
+/** An inner sign, a digit beside a letter, an inner capital, or four capitals. */
+const IDENTIFIER =
+  /[\p{L}\p{N}][_/:#][\p{L}\p{N}]|^[-_/#@$]+[\p{L}\p{N}]|[\p{L}]\.[\p{L}]|\p{L}\d|\d\p{L}|\p{Ll}\p{Lu}|^\p{Lu}{4,}$|_$/u;
+/** Ordinals and times, which have a digit beside a letter as well. */
+const ORDINAL = /^\d+(st|nd|rd|th|am|pm|s)$/i;
+const WEB = /^https?:/i;
+
+/** Returns each identifier once, as it is written. */
+export function identifiersOf(question: string): string[] {
+  const words = (question.match(WORD) ?? []).map((word) => word.replace(CLOSING, ""));
+  return [...new Set(words.filter((word) => IDENTIFIER.test(word) && !ORDINAL.test(word) && !WEB.test(word)))];
+}
+
+const BORDER = /[\p{L}\p{N}_]/u;
+
+/** Share of the identifiers that stand in the text as whole words, 0…1; 0 without any. */
+export function shareHeld(identifiers: readonly string[], text: string): number {
+  if (identifiers.length === 0) return 0;
+  return identifiers.filter((identifier) => holds(text, identifier)).length / identifiers.length;
+}
+
+function holds(text: string, identifier: string): boolean {
+  for (let at = text.indexOf(identifier); at >= 0; at = text.indexOf(identifier, at + 1)) {
+    const isWhole = !BORDER.test(text.charAt(at - 1)) && !BORDER.test(text.charAt(at + identifier.length));
+    if (isWhole) return true;
+  }
+  return false;
+}

@@ -1,0 +1,74 @@
+/**
+ * Cuts text into the tokens of the uncased BERT vocabulary, as the model that the table was made from does. Pure. Used by
+ * static-table.ts. Source: github.com/google-research/bert, tokenization.py (rules); a test compares it with the library that
+ * the model uses, which is too slow to run inside a write.
+ */
+
+/** A longer word is one unknown token. */
+const WORD_MAX = 100;
+const UNKNOWN = "[UNK]";
+/** Control characters, but for the blanks among them. */
+const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
+/** A Chinese character or a sign of punctuation is a word of its own. */
+const WORD =
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]|[!-/:-@[-`{-~\p{P}]|[^\s\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}!-/:-@[-`{-~\p{P}]+/gu;
+const MARKED = /[^\0-\x7f]/;
+/** Words whose tokens are kept. */
+const KNOWN_MAX = 20_000;
+
+export class WordPiece {
+  readonly #idOf: ReadonlyMap<string, number>;
+  readonly #unknown: readonly number[];
+  readonly #known = new Map<string, readonly number[]>();
+
+  /** `vocabulary`: the tokens in the order of their ids. */
+  constructor(vocabulary: readonly string[]) {
+    this.#idOf = new Map(vocabulary.map((token, id) => [token, id]));
+    this.#unknown = [this.#idOf.get(UNKNOWN) ?? 0];
+  }
+
+  /** The ids of a text's tokens, without those that begin and end a text. */
+  encode(text: string): number[] {
+    const ids: number[] = [];
+    for (const word of normalize(text).match(WORD) ?? []) for (const id of this.#tokensOf(word)) ids.push(id);
+    return ids;
+  }
+
+  #tokensOf(word: string): readonly number[] {
+    const known = this.#known.get(word);
+    if (known !== undefined) return known;
+    const tokens = this.#cut(word);
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(word, tokens);
+    return tokens;
+  }
+
+  /** The longest token that the rest begins with, again and again; a word with a part that is none is unknown as a whole. */
+  #cut(word: string): readonly number[] {
+    const letters = [...word];
+    if (letters.length > WORD_MAX) return this.#unknown;
+    const ids: number[] = [];
+    for (let start = 0; start < letters.length;) {
+      let end = letters.length;
+      let id: number | undefined;
+      for (; end > start; end--) {
+        id = this.#idOf.get((start > 0 ? "##" : "") + letters.slice(start, end).join(""));
+        if (id !== undefined) break;
+      }
+      if (id === undefined) return this.#unknown;
+      ids.push(id);
+      start = end;
+    }
+    return ids;
+  }
+}
+
+function normalize(text: string): string {
+  const lower = text.toLowerCase();
+  if (!MARKED.test(lower)) return lower.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, "");
+  return lower
+    .replace(REMOVED, "")
+    .normalize("NFD")
+    .replace(/\p{Mn}/gu, "")
+    .toLowerCase();
+}

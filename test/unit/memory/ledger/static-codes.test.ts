@@ -1,0 +1,96 @@
+/** Every drawer has a static vector from its own write on, and a search without a model finds it by meaning. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWrite } from "../../../../src/broker/tools/writes.ts";
+import { openLexicalIndex } from "../../../../src/memory/index/lexical/lexical-index.ts";
+import { staticTable } from "../../../../src/memory/index/static/static-table.ts";
+import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
+import { createSearchPalace } from "../../../helpers/search-palace.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "static-"));
+  file = join(folder, "ledger.sqlite3");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const KEY = "The spare key hangs behind the door.";
+const ASKED = "where do we keep the extra key";
+const OTHERS = [
+  "Invoices are paid on the last Friday of a month.",
+  "The printer in the hall is out of toner, as it always is.",
+  "Deploys go out on Tuesdays, after the tests are green.",
+];
+
+test("a paraphrase is found the moment it is filed, without a model", async () => {
+  await using palace = await createSearchPalace();
+  for (const text of OTHERS) palace.file(text);
+  palace.file("A second opener for the entrance hangs under the flowerpot.");
+  expect((await palace.texts("extra key for the front door"))[0]).toContain("second opener");
+});
+
+test("a changed, moved or deleted drawer is searched as it is now", async () => {
+  await using palace = await createSearchPalace();
+  for (const text of OTHERS) palace.file(text);
+  const id = palace.file(KEY);
+  expect((await palace.texts(ASKED))[0]).toBe(KEY);
+  palace.write("update_drawer", { drawer_id: id, wing: "house" });
+  expect(await palace.texts(ASKED, { wing: "house" })).toEqual([KEY]);
+  expect(await palace.texts(ASKED, { wing: "w" })).not.toContain(KEY);
+  palace.write("update_drawer", { drawer_id: id, content: "Lunch is soup." });
+  expect((await palace.texts("what do we eat at noon"))[0]).toBe("Lunch is soup.");
+  palace.write("delete_drawer", { drawer_id: id });
+  expect(await palace.texts("what do we eat at noon")).not.toContain("Lunch is soup.");
+});
+
+function add(writer: LedgerWriter, texts: readonly string[]): void {
+  const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
+  const calls = texts.map((content, at) => ({
+    ...{ key: `k${at}-${content}`, isRepeatable: false, method: "add_drawer", peer, requestId: "r", atMs: Date.now() },
+    params: { wing: "w", room: "r", content },
+  }));
+  for (const { outcome } of writer.commit(calls).outcomes) expect(outcome.ok).toBe(true);
+}
+
+const codes = (): number => {
+  const ledger = new Database(file, { readonly: true });
+  const count = ledger.prepare<[], number>("SELECT count(*) FROM static_code").pluck().get() ?? 0;
+  ledger.close();
+  return count;
+};
+
+test("drawers of an older ledger are found all the while, and get their vectors in quiet moments", async () => {
+  const old = new LedgerWriter(file, applyWrite);
+  const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
+  add(old, [...many, KEY]);
+  old.close();
+  const ledger = new Database(file);
+  ledger.exec("DROP TRIGGER static_gone; DROP TABLE static_code; PRAGMA user_version = 15;");
+  ledger.close();
+
+  const writer = new LedgerWriter(file, applyWrite, staticTable().codeOf);
+  const index = openLexicalIndex({ ledgerFile: file });
+  const found = async (): Promise<number> => (await index.wordsAndMeaning(ASKED, {}, 5)).length;
+  try {
+    expect(codes()).toBe(0);
+    expect(await found()).toBe(1);
+    const retention = { journalRetentionMs: 1e12, undoMs: 1e12, imagesBytes: 1e12 };
+    let steps = 0;
+    while (writer.maintain(retention, { wallMs: Date.now(), uptimeMs: 0, bootId: "" })) {
+      steps += 1;
+      expect(await found()).toBeGreaterThan(0);
+    }
+    expect(steps).toBeGreaterThanOrEqual(3);
+    expect(codes()).toBe(451);
+    expect(await found()).toBe(5);
+    add(writer, OTHERS);
+    expect(codes()).toBe(454);
+  } finally {
+    await index.close();
+    writer.close();
+  }
+});
