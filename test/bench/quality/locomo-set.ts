@@ -1,0 +1,172 @@
+/** LoCoMo's development half: sessions are mined as files, and every question is asked. The metrics are in locomo.ts. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Env } from "../../../src/config/env.ts";
+import type { TestPalace } from "../../helpers/palace.ts";
+import {
+  average,
+  CATEGORIES,
+  type Conversation,
+  type Figures,
+  isoDate,
+  place,
+  placeAll,
+  readConversations,
+  type Score,
+  type ScoredHit,
+  scoreHits,
+  slug,
+} from "../locomo.ts";
+import { allEmbedded } from "../settled.ts";
+import { askAll } from "./ask.ts";
+import { keptPalace } from "./kept.ts";
+import { MEMPALACE_WAYS, mempalaceUnavailable, openKeptMempalace } from "./mempalace-side.ts";
+import type { Options, Outcome } from "./options.ts";
+import { header, rowLine } from "./table.ts";
+
+type Answer = { results: ScoredHit[]; weak_match?: true; nothing_found?: true };
+/** `own`: for each question about the palace, whether its answer was called weak; `foreign`: about another one. */
+type Measured = { scores: Score[]; own: boolean[]; foreign: boolean[] };
+
+const LIMIT = 100;
+/** Asks every fourth of the questions about another conversation. */
+const FOREIGN_STEP = 4;
+/** The bars for the product, from docs/lab/search-recipe.md, by column. */
+const BARS: Readonly<Record<string, Figures>> = {
+  words: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
+  "+ MiniLM": { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },
+  "+ MiniLM, one palace": { recall5: 89, recall10: 94, hit5: 87, hit10: 92 },
+};
+const METRICS: Readonly<Record<keyof Figures, string>> = {
+  recall5: "session R@5",
+  recall10: "session R@10",
+  hit5: "turn hit@5",
+  hit10: "turn hit@10",
+};
+
+export async function locomoSet(options: Options): Promise<Outcome[]> {
+  const conversations = readConversations();
+  if (conversations === undefined) {
+    options.leaveOut("LoCoMo", "../shared/bench is not beside this checkout");
+    return [];
+  }
+  const columns: Record<string, Measured> = {};
+  for (const { name, env, why = "" } of options.legs) {
+    if (env === undefined) {
+      options.leaveOut(`LoCoMo, ${name}`, why);
+      continue;
+    }
+    const measured: Measured[] = [];
+    for (const conversation of conversations) measured.push(await askOurs([conversation], conversations, env));
+    columns[name] = joined(measured);
+    const shared = `${name}, one palace`;
+    if (BARS[shared] !== undefined) columns[shared] = await askOurs(conversations, conversations, env);
+  }
+  if (options.hasPython) {
+    const why = await mempalaceUnavailable();
+    for (const [name, way] of Object.entries(MEMPALACE_WAYS))
+      if (why === undefined) columns[name] = await askMempalace(conversations, way);
+      else options.leaveOut(`LoCoMo, ${name}`, why);
+  }
+  printTable(columns, options);
+  return [];
+}
+
+function printTable(columns: Readonly<Record<string, Measured>>, { print }: Options): void {
+  const names = Object.keys(columns);
+  print(header(`LoCoMo dev (${Object.values(columns)[0]?.scores.length ?? 0})`, names));
+  const row = (name: string, cell: (measured: Measured, column: string) => string): void => {
+    const cells = Object.fromEntries(Object.entries(columns).map(([column, of]) => [column, cell(of, column)]));
+    print(rowLine({ name, cells }, names));
+  };
+  for (const [metric, name] of Object.entries(METRICS) as [keyof Figures, string][])
+    row(name, ({ scores }, column) => barred(average(scores)[metric], BARS[column]?.[metric]));
+  for (const [category, name] of Object.entries(CATEGORIES))
+    row(`  ${name}: R@5, turn hit@5`, ({ scores }) => {
+      const { recall5, hit5 } = average(scores.filter((score) => score.category === Number(category)));
+      return `${recall5.toFixed(1)} ${hit5.toFixed(1)}`;
+    });
+  row("called weak: own, another palace", ({ own, foreign }) => `${share(own)} ${share(foreign)}`);
+}
+
+function barred(value: number, bar: number | undefined): string {
+  const text = value.toFixed(1);
+  if (bar === undefined || value >= bar) return bar === undefined ? text : `${text} ok`;
+  process.exitCode = 1;
+  return `${text} MISS ${bar}`;
+}
+
+function share(answers: readonly boolean[]): string {
+  return answers.length === 0 ? "–" : `${((100 * answers.filter(Boolean).length) / answers.length).toFixed(1)} %`;
+}
+
+function joined(measured: readonly Measured[]): Measured {
+  return {
+    scores: measured.flatMap(({ scores }) => scores),
+    own: measured.flatMap(({ own }) => own),
+    foreign: measured.flatMap(({ foreign }) => foreign),
+  };
+}
+
+/** Asks the questions of `group`, which are in one palace, and some of the others. */
+async function askOurs(group: readonly Conversation[], all: readonly Conversation[], env: Env): Promise<Measured> {
+  const isEmbedded = env["MEMPALACE_MODEL_DIR"] !== undefined;
+  const name = `locomo-${group.map(({ id }) => id).join("-")}-${isEmbedded ? "embedded" : "words"}`;
+  const content = JSON.stringify(group);
+  await using palace = await keptPalace({ name, content, env }, async (empty) => {
+    for (const conversation of group) await mine(empty, conversation);
+  });
+  await palace.startBroker();
+  const client = await palace.client();
+  if (isEmbedded) await allEmbedded(client);
+  const search = async (query: string, limit: number): Promise<Answer> =>
+    (await client.callTool("mempalace_search", { query, limit })) as Answer;
+  const isWeak = ({ weak_match: weak, nothing_found: nothing }: Answer): boolean => weak === true || nothing === true;
+  const measured: Measured = { scores: [], own: [], foreign: [] };
+  for (const conversation of group) {
+    const placed = placeAll(conversation);
+    await askAll(conversation.questions, async (question) => {
+      const answer = await search(question.question, LIMIT);
+      measured.scores.push(scoreHits(question, answer.results, conversation.id, placed));
+      measured.own.push(isWeak(answer));
+    });
+  }
+  const foreign = all.filter((conversation) => !group.includes(conversation)).flatMap(({ questions }) => questions);
+  const strange = foreign.filter((_, at) => at % FOREIGN_STEP === 0);
+  measured.foreign = await askAll(strange, async ({ question }) => isWeak(await search(question, 1)));
+  client.close();
+  return measured;
+}
+
+async function mine(palace: TestPalace, conversation: Conversation): Promise<void> {
+  const folder = writeSessions(join(palace.home, "locomo", conversation.id), conversation);
+  const { code, stderr } = await palace.run("mempalace-docs", [folder, "--wing", slug(conversation.id), "--quiet"]);
+  if (code !== 0) throw new Error(stderr);
+}
+
+function writeSessions(folder: string, { sessions }: Conversation): string {
+  mkdirSync(folder, { recursive: true });
+  for (const session of sessions)
+    writeFileSync(join(folder, `${session.id}_${isoDate(session.date)}.txt`), place(session).text);
+  return folder;
+}
+
+/** Each conversation has a palace of its own. It calls no answer weak. */
+async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
+  const scores: Score[] = [];
+  for (const conversation of conversations) {
+    const { id } = conversation;
+    await using mempalace = await openKeptMempalace(`locomo-${id}`, JSON.stringify(conversation), (target) => {
+      const folder = writeSessions(join(target, id), conversation);
+      const rooms = "rooms:\n  - name: talks\n    description: all of it\n";
+      writeFileSync(join(folder, "mempalace.yaml"), `wing: ${slug(id)}\n${rooms}`);
+      return [folder];
+    });
+    const placed = placeAll(conversation);
+    for (const question of conversation.questions) {
+      const hits = await mempalace.search(question.question, LIMIT, way);
+      scores.push(scoreHits(question, hits, id, placed));
+    }
+  }
+  return { scores, own: [], foreign: [] };
+}

@@ -1,0 +1,67 @@
+/** Reads the developers' questions (questions.jsonl) and scores the answers to them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A passage that answers: the drawers of `file` that hold `text`. Both are literal; blanks of any kind are equal. */
+export type Passage = { file: string; text: string };
+export type DocsQuestion = { id: string; kind: Kind; question: string; passages: Passage[] };
+/** `path` is of the mined file, or its last part. */
+export type DocsHit = { path: string; wing: string; text: string };
+export type Asked = { question: DocsQuestion; rank: number | undefined; isWeak: boolean; best: DocsHit | undefined };
+
+export const KINDS = {
+  natural: "natural",
+  paraphrase: "paraphrase",
+  identifier: "identifier in a question",
+  bare: "bare identifier",
+  long: "long prompt",
+  filler: "filler words",
+  typo: "typos",
+  language: "another language",
+  offtopic: "about something else",
+  smalltalk: "asks nothing",
+} as const;
+export type Kind = keyof typeof KINDS;
+/** Kinds that nothing in the documentation answers. */
+export const UNANSWERED: ReadonlySet<Kind> = new Set<Kind>(["offtopic", "smalltalk"]);
+const FIVE = 5;
+
+export function readQuestions(): DocsQuestion[] {
+  const lines = readFileSync(join(import.meta.dirname, "questions.jsonl"), "utf8")
+    .trim()
+    .split("\n");
+  return lines.map((line) => JSON.parse(line) as DocsQuestion);
+}
+
+/** Returns the place, from 1, of the first hit that holds a passage. */
+export function rankOf({ passages }: DocsQuestion, hits: readonly DocsHit[]): number | undefined {
+  const at = hits.findIndex((hit) => passages.some((passage) => isFrom(hit, passage) && holds(hit.text, passage.text)));
+  return at === -1 ? undefined : at + 1;
+}
+
+export function holds(text: string, part: string): boolean {
+  return plain(text).includes(plain(part));
+}
+
+function isFrom({ path, wing }: DocsHit, { file }: Passage): boolean {
+  const [name = ""] = file.split("/");
+  if (!path.includes("/")) return wing.replaceAll("-", "_") === name.replaceAll("-", "_") && file.endsWith(`/${path}`);
+  return path.endsWith(`/${file}`);
+}
+
+function plain(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
+
+export type DocsFigures = { first: number; inFive: number; mrr: number; weak: number; count: number };
+
+export function figuresOf(asked: readonly Asked[]): DocsFigures {
+  const ranks = asked.map(({ rank }) => rank ?? Infinity);
+  return {
+    first: ranks.filter((rank) => rank === 1).length,
+    inFive: ranks.filter((rank) => rank <= FIVE).length,
+    mrr: ranks.reduce((sum, rank) => sum + 1 / rank, 0) / ranks.length,
+    weak: asked.filter(({ isWeak }) => isWeak).length,
+    count: asked.length,
+  };
+}
