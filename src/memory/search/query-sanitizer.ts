@@ -38,8 +38,7 @@ const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
 
 /**
- * Returns what of a person's prompt is searched for, each by itself: a short one as a whole, of a long one its sentences and
- * lines. Source: docs/lab/search-recipe.md: the mean of the sentences, or the last one alone, finds less than the best of them.
+ * Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines.
  */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
@@ -47,9 +46,11 @@ export function partsOf(raw: string, { query, method }: SanitizedQuery): string[
     .flatMap(sentences)
     .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);
   const unique = [...new Set([...parts, query])];
-  return unique.length <= PARTS_FIRST + PARTS_LAST
-    ? unique
-    : [...unique.slice(0, PARTS_FIRST), ...unique.slice(-PARTS_LAST)];
+  const few =
+    unique.length <= PARTS_FIRST + PARTS_LAST
+      ? unique
+      : [...unique.slice(0, PARTS_FIRST), ...unique.slice(-PARTS_LAST)];
+  return [wellFormed(strip(raw)), ...few];
 }
 
 function lastQuestion(text: string): string | undefined {

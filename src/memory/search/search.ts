@@ -48,7 +48,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts to search for, each by itself; a drawer's best score counts. */
+  /** Texts to search for, each by itself: the query, or a long prompt and then its sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -80,6 +80,8 @@ const POOL_MIN = 100;
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
+/** Part of a long prompt's score that comes from the prompt as a whole. */
+const WHOLE_WEIGHT = 0.6;
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
@@ -114,7 +116,7 @@ async function searchAmong(
   );
   const vector = found.find((one) => one.vector !== undefined)?.vector;
   const rankMode = isLexical ? "lexical" : vector === undefined ? "static" : mode === "vector" ? "vector" : "hybrid";
-  const fused = bestOf(found.map(({ candidates }) => fuse(candidates, rankMode))).filter(
+  const fused = withSentences(found.map(({ candidates }) => fuse(candidates, rankMode))).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
   const isPlain = mode === "lexical" || mode === "vector";
@@ -147,15 +149,24 @@ async function searchAmong(
   };
 }
 
-/** Every row of the lists once, with its best score; best first. */
-function bestOf(lists: readonly Ranked[][]): Ranked[] {
-  if (lists.length === 1) return lists[0] as Ranked[];
+/**
+ * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. Source: prompts in which one sentence is
+ * the question (docs/lab/search-recipe.md, part 2) want the best sentence alone, our own developers' prompts the whole.
+ */
+function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[] {
+  if (sentences.length === 0) return whole;
   const best = new Map<number, Ranked>();
-  for (const ranked of lists.flat()) {
+  for (const ranked of sentences.flat()) {
     const before = best.get(ranked.row);
     if (before === undefined || ranked.score > before.score) best.set(ranked.row, ranked);
   }
-  return [...best.values()].sort(byScore);
+  const wholes = new Map(whole.map((ranked) => [ranked.row, ranked]));
+  return [...new Map([...wholes, ...best])]
+    .map(([row, ranked]) => ({
+      ...ranked,
+      score: WHOLE_WEIGHT * (wholes.get(row)?.score ?? 0) + (1 - WHOLE_WEIGHT) * (best.get(row)?.score ?? 0),
+    }))
+    .sort(byScore);
 }
 
 /** Returns fields beyond upstream's, only those with information. */
