@@ -1,4 +1,4 @@
-/** The legs that our search stands on, as settings of a palace. */
+/** Lists what our search can be measured with, each as settings of a palace. */
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 

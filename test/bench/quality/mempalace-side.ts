@@ -22,6 +22,9 @@ export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = 
   [`MemPalace ${MEMPALACE}, union`]: { candidate_strategy: "union" },
 };
 
+/** A thousand drawers take ten minutes on a loaded machine. */
+const MINE_MAX_MS = 3_600_000;
+
 export type MempalaceHit = { text: string; wing: string; source_file: string };
 
 /** Returns why it cannot be asked here, or undefined. */
@@ -41,6 +44,7 @@ export async function openKeptMempalace(
     for (const project of write(join(python.home, "projects"))) {
       const { code, output } = await runMempalace(MEMPALACE, ["--palace", palace, "mine", project], {
         home: python.home,
+        timeoutMs: MINE_MAX_MS,
       });
       if (code !== 0) throw new Error(`mempalace mine ${project}: ${output.slice(-2000)}`);
     }

@@ -10,5 +10,5 @@ export type Options = {
   leaveOut(what: string, why: string): void;
 };
 
-/** What one column of a set measured: the rank of each question, and a text for each that was not first. */
+/** Result of one column: `ranks` by question, and a text for each question whose passage was not first. */
 export type Outcome = { set: string; column: string; ranks: Record<string, number | null>; misses: string[] };
