@@ -1,12 +1,12 @@
 /** Asks the developers' questions: of ours, by one leg of its search, and of the real MemPalace. */
-import { cpSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
+import { realModelDir } from "../../helpers/palace.ts";
 import { allEmbedded } from "../settled.ts";
 import { askAll } from "./ask.ts";
-import { openDocsPalace, wingOf } from "./docs-palace.ts";
-import { MEMPALACE_WAYS, mempalaceUnavailable, openKeptMempalace } from "./mempalace-side.ts";
+import { docsPalace } from "./docs-palace.ts";
+import { openCopy } from "./kept.ts";
+import { MEMPALACE_WAYS, mempalaceUnavailable, openMempalaceOn } from "./mempalace-side.ts";
 import { npmDocs } from "./npm-docs.ts";
 import type { Options, Outcome } from "./options.ts";
 import {
@@ -97,8 +97,8 @@ type OurAnswer = {
   nothing_found?: true;
 };
 
-export async function askOurs(questions: readonly DocsQuestion[], folder: string, env: Env): Promise<Asked[]> {
-  await using palace = await openDocsPalace(folder, env);
+async function askOurs(questions: readonly DocsQuestion[], folder: string, env: Env): Promise<Asked[]> {
+  await using palace = openCopy(await docsPalace(folder, env["MEMPALACE_MODEL_DIR"]), env);
   checkLabels(questions, palace.config.paths.ledgerFile);
   await palace.startBroker();
   const client = await palace.client();
@@ -113,7 +113,7 @@ export async function askOurs(questions: readonly DocsQuestion[], folder: string
   return asked;
 }
 
-export function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolean): Asked {
+function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolean): Asked {
   return { question, rank: rankOf(question, hits), isWeak, best: hits[0] };
 }
 
@@ -128,26 +128,14 @@ function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): vo
   if (missing.length > 0) throw new Error(`no drawer holds these passages: ${JSON.stringify(missing)}`);
 }
 
-/** Asks the real MemPalace; `way` are more arguments of its search. */
-export async function askMempalace(questions: readonly DocsQuestion[], folder: string, way: object): Promise<Asked[]> {
-  await using mempalace = await openKeptMempalace("npm-docs", basename(folder), (target) =>
-    copyProjects(folder, target),
-  );
+/** Asks the real MemPalace; `way` are more arguments of its search. It never calls an answer weak. */
+async function askMempalace(questions: readonly DocsQuestion[], folder: string, way: object): Promise<Asked[]> {
+  await using mempalace = await openMempalaceOn(await docsPalace(folder, realModelDir));
   const asked: Asked[] = [];
   for (const question of questions) {
     const hits = await mempalace.search(question.question, DOCS_LIMIT, way);
     const mapped = hits.map(({ source_file: path, ...hit }): DocsHit => ({ path, ...hit }));
-    // It never calls an answer weak.
     asked.push(scored(question, mapped, hits.length === 0));
   }
   return asked;
-}
-
-function copyProjects(folder: string, target: string): string[] {
-  cpSync(folder, target, { recursive: true });
-  return readdirSync(folder).map((name) => {
-    const rooms = "rooms:\n  - name: documentation\n    description: all of it\n";
-    writeFileSync(join(target, name, "mempalace.yaml"), `wing: ${wingOf(name)}\n${rooms}`);
-    return join(target, name);
-  });
 }

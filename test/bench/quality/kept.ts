@@ -3,13 +3,13 @@
  * is opened, so that no run, and no other checkout's search, changes the kept one.
  */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Env } from "../../../src/config/env.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { CI_CACHE } from "../../helpers/python-mempalace.ts";
-import { allEmbedded } from "../settled.ts";
+import { allQuiet } from "../settled.ts";
 
 const KEPT = join(CI_CACHE, "quality");
 
@@ -36,32 +36,42 @@ export async function keptFolder(
 }
 
 /**
- * Opens a copy of the palace that `fill` makes. `fill` runs once, with no setting of `env` but its model; then the kept
- * palace has every vector.
+ * Returns the home of the palace that `fill` makes, by words or with the model in `model`; then every drawer and closet
+ * has its vector, and MemPalace's own files hold all of it.
  */
-export async function keptPalace(
-  { name, content, env }: { name: string; content: string; env: Env },
+export function keptPalace(
+  { name, content, model }: { name: string; content: string; model: string | undefined },
   fill: (palace: TestPalace) => Promise<void>,
-): Promise<TestPalace> {
-  const { MEMPALACE_MODEL_DIR: model } = env;
-  const fillEnv: Env = model === undefined ? {} : { MEMPALACE_MODEL_DIR: model };
-  const kept = await keptFolder(name, content, async (folder) => {
+): Promise<string> {
+  const env: Env = model === undefined ? {} : { MEMPALACE_MODEL_DIR: model };
+  return keptFolder(`${name}-${model === undefined ? "words" : "embedded"}`, content, async (folder) => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     try {
-      await using palace = createTestPalace({ home, env: fillEnv });
-      await palace.startBroker();
-      await fill(palace);
-      if (model !== undefined) {
-        const client = await palace.client();
-        await allEmbedded(client);
-        client.close();
+      {
+        await using palace = createTestPalace({ home, env });
+        await palace.startBroker();
+        await fill(palace);
+        if (model !== undefined) {
+          const client = await palace.client();
+          await allQuiet(client);
+          client.close();
+        }
       }
-      await palace[Symbol.asyncDispose]();
-      cpSync(home, folder, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+      cpSync(home, folder, { recursive: true, filter: isKept });
     } finally {
       rmSync(home, { recursive: true, force: true });
     }
   });
+}
+
+/** Sockets cannot be copied. */
+function isKept(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true || stats?.isDirectory() === true;
+}
+
+/** Opens a copy of a kept palace. */
+export function openCopy(kept: string, env: Env): TestPalace {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   cpSync(kept, home, { recursive: true });
   const palace = createTestPalace({ home, env });

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../../src/config/env.ts";
-import type { TestPalace } from "../../helpers/palace.ts";
+import { realModelDir, type TestPalace } from "../../helpers/palace.ts";
 import {
   average,
   CATEGORIES,
@@ -19,8 +19,8 @@ import {
 } from "../locomo.ts";
 import { allEmbedded } from "../settled.ts";
 import { askAll } from "./ask.ts";
-import { keptPalace } from "./kept.ts";
-import { MEMPALACE_WAYS, mempalaceUnavailable, openKeptMempalace } from "./mempalace-side.ts";
+import { keptPalace, openCopy } from "./kept.ts";
+import { MEMPALACE_WAYS, mempalaceUnavailable, openMempalaceOn } from "./mempalace-side.ts";
 import type { Options, Outcome } from "./options.ts";
 import { header, rowLine } from "./table.ts";
 
@@ -110,15 +110,11 @@ function joined(measured: readonly Measured[]): Measured {
 
 /** Asks the questions of `group`, which are in one palace, and some of the others. */
 async function askOurs(group: readonly Conversation[], all: readonly Conversation[], env: Env): Promise<Measured> {
-  const isEmbedded = env["MEMPALACE_MODEL_DIR"] !== undefined;
-  const name = `locomo-${group.map(({ id }) => id).join("-")}-${isEmbedded ? "embedded" : "words"}`;
-  const content = JSON.stringify(group);
-  await using palace = await keptPalace({ name, content, env }, async (empty) => {
-    for (const conversation of group) await mine(empty, conversation);
-  });
+  const model = env["MEMPALACE_MODEL_DIR"];
+  await using palace = openCopy(await palaceOf(group, model), env);
   await palace.startBroker();
   const client = await palace.client();
-  if (isEmbedded) await allEmbedded(client);
+  if (model !== undefined) await allEmbedded(client);
   const search = async (query: string, limit: number): Promise<Answer> =>
     (await client.callTool("mempalace_search", { query, limit })) as Answer;
   const isWeak = ({ weak_match: weak, nothing_found: nothing }: Answer): boolean => weak === true || nothing === true;
@@ -138,34 +134,32 @@ async function askOurs(group: readonly Conversation[], all: readonly Conversatio
   return measured;
 }
 
-async function mine(palace: TestPalace, conversation: Conversation): Promise<void> {
-  const folder = writeSessions(join(palace.home, "locomo", conversation.id), conversation);
-  const { code, stderr } = await palace.run("mempalace-docs", [folder, "--wing", slug(conversation.id), "--quiet"]);
-  if (code !== 0) throw new Error(stderr);
+/** Returns the kept palace of these conversations. */
+function palaceOf(group: readonly Conversation[], model: string | undefined): Promise<string> {
+  const name = `locomo-${group.map(({ id }) => id).join("-")}`;
+  return keptPalace({ name, content: JSON.stringify(group), model }, async (palace) => {
+    for (const conversation of group) await mine(palace, conversation);
+  });
 }
 
-function writeSessions(folder: string, { sessions }: Conversation): string {
+async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise<void> {
+  const folder = join(palace.home, "locomo", id);
   mkdirSync(folder, { recursive: true });
   for (const session of sessions)
     writeFileSync(join(folder, `${session.id}_${isoDate(session.date)}.txt`), place(session).text);
-  return folder;
+  const { code, stderr } = await palace.run("mempalace-docs", [folder, "--wing", slug(id), "--quiet"]);
+  if (code !== 0) throw new Error(stderr);
 }
 
 /** Each conversation has a palace of its own. It calls no answer weak. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {
-    const { id } = conversation;
-    await using mempalace = await openKeptMempalace(`locomo-${id}`, JSON.stringify(conversation), (target) => {
-      const folder = writeSessions(join(target, id), conversation);
-      const rooms = "rooms:\n  - name: talks\n    description: all of it\n";
-      writeFileSync(join(folder, "mempalace.yaml"), `wing: ${slug(id)}\n${rooms}`);
-      return [folder];
-    });
+    await using mempalace = await openMempalaceOn(await palaceOf([conversation], realModelDir));
     const placed = placeAll(conversation);
     for (const question of conversation.questions) {
       const hits = await mempalace.search(question.question, LIMIT, way);
-      scores.push(scoreHits(question, hits, id, placed));
+      scores.push(scoreHits(question, hits, conversation.id, placed));
     }
   }
   return { scores, own: [], foreign: [] };

@@ -45,8 +45,9 @@ export function holds(text: string, part: string): boolean {
 
 function isFrom({ path, wing }: DocsHit, { file }: Passage): boolean {
   const [name = ""] = file.split("/");
-  if (!path.includes("/")) return wing.replaceAll("-", "_") === name.replaceAll("-", "_") && file.endsWith(`/${path}`);
-  return path.endsWith(`/${file}`);
+  const page = file.slice(name.length + 1);
+  if (wing !== name.replaceAll("-", "_")) return false;
+  return path.includes("/") ? path.endsWith(`/${page}`) : file.endsWith(`/${path}`);
 }
 
 function plain(text: string): string {
