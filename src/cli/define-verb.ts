@@ -16,12 +16,7 @@ import { Output } from "./terminal/output.ts";
 import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
 import { spelled } from "./terminal/spelling.ts";
 
-const COMMON = {
-  palace: { type: "string" },
-  json: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean" },
-} as const satisfies ParseArgsOptionsConfig;
+const COMMON = options("palace= json help|h version");
 
 /** Text of --help about --palace. */
 const PLACES: Readonly<Record<Place | "writing", string>> = {
@@ -30,6 +25,25 @@ const PLACES: Readonly<Record<Place | "writing", string>> = {
   writing: " (a palace begins there if there is none and something is written)",
   any: "",
 };
+
+/** One option in the notation of `options`, its name, and what `parseArgs` takes for it. */
+type Words<S extends string> = S extends `${infer One} ${infer More}` ? One | Words<More> : S;
+type NameOf<S extends string> = S extends `${infer N}=${string}` ? NameOf<N> : S extends `${infer N}|${string}` ? N : S;
+type OptionOf<S extends string> = S extends `${string}=...`
+  ? { type: "string"; multiple: true }
+  : { type: S extends `${string}=` ? "string" : "boolean" };
+
+/** Reads options as a usage writes them: `dry-run yes|y wing= session=...` (a flag, one with a letter, a value, values). */
+export function options<const S extends string>(...lists: S[]): { [One in Words<S> as NameOf<One>]: OptionOf<One> } {
+  const read = lists
+    .flatMap((list) => list.split(" "))
+    .map((word) => {
+      const [, name = "", short, value, multiple] = /^([\w-]+)(?:\|(\w))?(=)?(\.\.\.)?$/.exec(word) ?? [];
+      const type = value === undefined ? "boolean" : "string";
+      return [name, { type, ...(short !== undefined && { short }), ...(multiple !== undefined && { multiple: true }) }];
+    });
+  return Object.fromEntries(read) as ReturnType<typeof options<S>>;
+}
 
 type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
 
@@ -44,9 +58,9 @@ export type Call<T extends ParseArgsOptionsConfig> = {
 export type VerbParts<T extends ParseArgsOptionsConfig> = {
   /** Shown by --help: the call on the first line, then what it does. */
   usage: string;
-  options: T;
-  /** The fewest and the most positional arguments. */
-  args: readonly [number, number];
+  options?: T;
+  /** The fewest and the most positional arguments; none by default. */
+  args?: readonly [number, number];
   /** Demand on --palace; by default, a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
   /** True for a verb of the memory's owner: the engine lets it in when the broker runs in a container (docker/owner.ts). */
@@ -66,10 +80,10 @@ export type Verb = {
   execute(argv: readonly string[], env: Env): Promise<number>;
 };
 
-export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbParts<T>): Verb {
+export function defineVerb<const T extends ParseArgsOptionsConfig = {}>(parts: VerbParts<T>): Verb {
   return {
     usage: parts.usage,
-    options: parts.options,
+    options: parts.options ?? {},
     execute: async (argv, env) => {
       const { values, positionals } = parse(parts, argv);
       const common = values as Values<typeof COMMON>;
@@ -83,7 +97,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig>(parts: VerbPa
         out.text(`palace-devbox ${VERSION}`);
         return 0;
       }
-      const [min, max] = parts.args;
+      const [min, max] = parts.args ?? [0, 0];
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
       // An unset variable becomes an empty argument, which as a folder would mean the working directory.
@@ -162,16 +176,16 @@ function parse<T extends ParseArgsOptionsConfig>(
   parts: VerbParts<T>,
   argv: readonly string[],
 ): { values: Values<T>; positionals: string[] } {
+  const known = { ...COMMON, ...parts.options };
   try {
-    const options = { ...COMMON, ...parts.options };
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args: [...argv], options: known, allowPositionals: true });
     return { values: values as Values<T>, positionals };
   } catch (error) {
     if (!(error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS")))
       throw error;
     const problem = (error.message.split(". ")[0] ?? "").replace(/\.$/, "");
     const [, flag] = /^Unknown option '--([^'=]+)/.exec(problem) ?? [];
-    const near = flag === undefined ? undefined : nearestWord(flag, Object.keys({ ...COMMON, ...parts.options }));
+    const near = flag === undefined ? undefined : nearestWord(flag, Object.keys(known));
     throw usageError(parts.usage, near === undefined ? problem : `${problem}; did you mean --${near}?`);
   }
 }

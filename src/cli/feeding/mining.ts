@@ -2,7 +2,7 @@
  * One run of a command that mines, whatever it mines: the options they share, the run with its progress and Ctrl-C, the report
  * and the exit code. Imported by the files of verbs/ and documents.ts.
  */
-import type { parseArgs, ParseArgsOptionsConfig } from "node:util";
+import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
 import type { FeedWatch, RunReport } from "../../feeders/run.ts";
 import type { Caller } from "../../feeders/send.ts";
@@ -11,27 +11,17 @@ import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Place } from "../terminal/place.ts";
 import { Progress } from "../terminal/progress.ts";
+import { options } from "../define-verb.ts";
 import { connect, EXIT_INTERRUPTED, withInterrupt } from "./feeding.ts";
 
 export const EXIT_PARTIAL = 8;
 const SKIPS_SHOWN_MAX = 20;
 
-/** Options of all commands that file something. */
-export const MINE_OPTIONS = {
-  limit: { type: "string" },
-  "dry-run": { type: "boolean" },
-  quiet: { type: "boolean" },
-  /** Prints progress for a program. */
-  progress: { type: "boolean" },
-} as const satisfies ParseArgsOptionsConfig;
+/** Options of all commands that file something; `progress` prints it for a program. */
+export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
 /** And of those that choose what changed, and where it goes. */
-export const FEED_OPTIONS = {
-  ...MINE_OPTIONS,
-  wing: { type: "string" },
-  agent: { type: "string" },
-  force: { type: "boolean" },
-} as const satisfies ParseArgsOptionsConfig;
+export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 

@@ -5,7 +5,7 @@ import { connectClient } from "../../wire/client/client.ts";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { harmless, type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, oneDecimal, pythonFloat, thousands } from "./format.ts";
 
 const CONFIG = "entities.json";
@@ -17,8 +17,7 @@ export const verb = defineVerb({
 
 Makes a summary of every drawer in AAAK and files it among the closets, under the drawer's id; the drawers stay as they are. FILE
 is JSON with codes for names, {"entities": {"Alice": "ALC"}}; without it entities.json of this folder or of the palace is taken.`,
-  options: { wing: { type: "string" }, "dry-run": { type: "boolean" }, config: { type: "string" } },
-  args: [0, 0],
+  options: options("wing= dry-run config="),
   place: "any",
   run: async ({ values, config, out }) => {
     const wing = values.wing === "" ? undefined : values.wing;

@@ -1,6 +1,6 @@
 /** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb, type Verb } from "../define-verb.ts";
+import { defineVerb, options, type Verb } from "../define-verb.ts";
 
 const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
   start: () => import("../verbs/start.ts"),
@@ -15,7 +15,7 @@ Starts, stops or shows the broker, which is what MemPalace's daemon is: palace s
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { foreground: { type: "boolean" }, limit: { type: "string" } },
+  options: options("foreground limit="),
   args: [0, 2],
   place: "any",
   run: async ({ values, args: [name], config, out }) => {

@@ -2,7 +2,7 @@
 import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 import { isWithoutPalace } from "./format.ts";
 
 const SHOWN = 50;
@@ -16,14 +16,7 @@ export const verb = defineVerb({
   usage: `mempalace hallways [--wing W] [--limit N] [--rebuild]
 
 Lists the pairs of names that stand on the same drawers. --rebuild makes them anew from the drawers of a wing, or of every wing.`,
-  options: {
-    wing: { type: "string" },
-    limit: { type: "string" },
-    rebuild: { type: "boolean" },
-    "prune-spellings": { type: "boolean" },
-    yes: { type: "boolean" },
-  },
-  args: [0, 0],
+  options: options("wing= limit= rebuild prune-spellings yes"),
   place: "any",
   run: async ({ values, config, out }) => {
     if (values["prune-spellings"] === true)

@@ -21,7 +21,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { banner, confirmed, say } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
@@ -37,21 +37,10 @@ Looks for people and projects in a folder (manifests, git's authors, prose) and 
 DIR/entities.json, DIR/mempalace.yaml, and the names for all projects to known_entities.json. Asks before, unless --yes; without a
 terminal nothing is written. A project file that is there is left as it is. No language model is asked, whatever the options say;
 names are looked for in English. --auto-mine files the project afterwards.`,
-  options: {
-    yes: { type: "boolean" },
-    "auto-mine": { type: "boolean" },
-    lang: { type: "string" },
-    llm: { type: "boolean" },
-    "no-llm": { type: "boolean" },
-    "llm-provider": { type: "string" },
-    "llm-model": { type: "string" },
-    "llm-endpoint": { type: "string" },
-    "llm-api-key": { type: "string" },
-    "accept-external-llm": { type: "boolean" },
-    backend: { type: "string" },
-    daemon: { type: "boolean" },
-    direct: { type: "boolean" },
-  },
+  options: options(
+    "yes auto-mine lang= llm no-llm llm-provider= llm-model= llm-endpoint= llm-api-key=",
+    "accept-external-llm backend= daemon direct",
+  ),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {

@@ -63,7 +63,6 @@ export const verb = defineVerb({
   usage: `mempalace instructions [${Object.keys(GUIDES).join("|")}]
 
 Prints a guide for an agent, as Markdown.`,
-  options: {},
   args: [0, 1],
   place: "any",
   run: async ({ args: [name], out }) => {

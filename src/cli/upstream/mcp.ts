@@ -6,8 +6,6 @@ export const verb = defineVerb({
   usage: `mempalace mcp
 
 Prints how to register the MCP server with Claude Code and Codex.`,
-  options: {},
-  args: [0, 0],
   place: "any",
   run: async ({ config: { paths }, out }) => {
     const base = "mempalace-mcp";

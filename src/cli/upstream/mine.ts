@@ -1,7 +1,7 @@
 /** `mempalace mine DIR`, `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { verb as mine } from "../verbs/mine.ts";
 import { writeOrigin } from "./origin.ts";
 
@@ -27,24 +27,10 @@ export const verb = defineVerb({
 
 Files a project, with --mode convos the transcripts of conversations, with --mode extract office documents (pdf docx pptx xlsx
 rtf epub). Run it again at any time: only what is new is filed.`,
-  options: {
-    mode: { type: "string" },
-    wing: { type: "string" },
-    agent: { type: "string" },
-    limit: { type: "string" },
-    "dry-run": { type: "boolean" },
-    extract: { type: "string" },
-    "no-gitignore": { type: "boolean" },
-    "include-ignored": { type: "string", multiple: true },
-    "include-subagents": { type: "boolean" },
-    "max-chunks-per-file": { type: "string" },
-    "redetect-origin": { type: "boolean" },
-    source: { type: "string" },
-    "related-drawer-id": { type: "string" },
-    daemon: { type: "boolean" },
-    direct: { type: "boolean" },
-    background: { type: "boolean" },
-  },
+  options: options(
+    "mode= wing= agent= limit= dry-run extract= no-gitignore include-ignored=... include-subagents",
+    "max-chunks-per-file= redetect-origin source= related-drawer-id= daemon direct background",
+  ),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config, out }) => {

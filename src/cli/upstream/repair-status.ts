@@ -10,8 +10,6 @@ export const verb = defineVerb({
   usage: `mempalace repair-status
 
 Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair status\` says more.`,
-  options: {},
-  args: [0, 0],
   place: "any",
   run: async ({ config, out }) => {
     if (isWithoutPalace(config, out)) return 0;

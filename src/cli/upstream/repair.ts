@@ -1,6 +1,6 @@
 /** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../base/errors.ts";
-import { defineVerb, type Verb } from "../define-verb.ts";
+import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { verb as migratePalace } from "../verbs/migrate.ts";
 import { verb as repairPalace } from "../verbs/repair.ts";
 import { confirmed, isWithoutPalace } from "./format.ts";
@@ -12,18 +12,10 @@ export const repair = defineVerb({
 
 Makes the palace anew from this memory's ledger, whatever is wrong with it, so every mode is the same; the old one is kept.
 Asks first unless --yes; no terminal counts as no.`,
-  options: {
-    yes: { type: "boolean" },
-    mode: { type: "string" },
-    "dry-run": { type: "boolean" },
-    "confirm-truncation-ok": { type: "boolean" },
-    "archive-existing": { type: "boolean" },
-    backup: { type: "boolean" },
-    "no-backup": { type: "boolean" },
-    source: { type: "string" },
-    segment: { type: "string" },
-    "from-sidecar": { type: "string" },
-  },
+  options: options(
+    "yes mode= dry-run confirm-truncation-ok archive-existing backup no-backup source= segment=",
+    "from-sidecar=",
+  ),
   args: [0, 1],
   place: "any",
   run: async ({ values, args: [what], config, out }) => {
@@ -58,8 +50,7 @@ export const migrate: Verb = defineVerb({
   usage: `mempalace migrate [--dry-run] [--yes]
 
 Makes a palace of an older Chroma, or one that cannot be written, anew from this memory's ledger; else does nothing.`,
-  options: { "dry-run": { type: "boolean" }, yes: { type: "boolean" } },
-  args: [0, 0],
+  options: options("dry-run yes"),
   place: "any",
   run: async ({ values, config, out }) => {
     if (isWithoutPalace(config, out)) return 0;

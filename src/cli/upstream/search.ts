@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, pythonFloat } from "./format.ts";
 
 const WIDTH = 60;
@@ -24,15 +24,7 @@ export const verb = defineVerb({
   usage: `mempalace search QUERY [--wing W] [--room R] [--results N] [--since T] [--before T]
 
 Finds anything, exact words. Exit code 1 when there is no palace; 0 also when nothing is found.`,
-  options: {
-    wing: { type: "string" },
-    room: { type: "string" },
-    results: { type: "string" },
-    since: { type: "string" },
-    before: { type: "string" },
-    "query-task": { type: "string" },
-    "include-media": { type: "boolean" },
-  },
+  options: options("wing= room= results= since= before= query-task= include-media"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [query = ""], config, out }) => {

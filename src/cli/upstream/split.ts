@@ -13,7 +13,7 @@ import { parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const RULE_WIDTH = 60;
 const SESSIONS_MIN = 2;
@@ -23,11 +23,7 @@ export const verb = defineVerb({
 
 Takes the .txt files of a folder apart that hold several Claude Code sessions, a file a session, before they are mined with
 --mode convos. The original is kept beside them under the ending .mega_backup. Nothing is written over; links are not followed.`,
-  options: {
-    "output-dir": { type: "string" },
-    "dry-run": { type: "boolean" },
-    "min-sessions": { type: "string" },
-  },
+  options: options("output-dir= dry-run min-sessions="),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config: { paths }, out }) => {

@@ -11,8 +11,6 @@ export const verb = defineVerb({
   usage: `mempalace status
 
 Shows what has been filed: drawers by wing and room.`,
-  options: {},
-  args: [0, 0],
   place: "any",
   run: async ({ config, out }) => {
     if (isWithoutPalace(config, out)) return 0;

@@ -1,6 +1,6 @@
 /** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
 import { EXIT_PARTIAL } from "../feeding/mining.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { verb as sweep } from "../verbs/sweep.ts";
 
 /** Upstream's exit code when some files could not be filed. */
@@ -11,7 +11,7 @@ export const verb = defineVerb({
 
 Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own: for what a mine left out.`,
   // The broker always writes, so these options have no effect.
-  options: { daemon: { type: "boolean" }, direct: { type: "boolean" }, background: { type: "boolean" } },
+  options: options("daemon direct background"),
   args: [1, 1],
   place: "any",
   run: async ({ args: [target = ""], config, out }) => {

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace } from "./format.ts";
 
 const RULE = "-".repeat(55);
@@ -29,12 +29,7 @@ export const verb = defineVerb({
   usage: `mempalace sync [DIR] [--wing W] [--root P] [--dry-run | --apply]
 
 Tells which drawers have a source file that is gone or ignored by git now; --apply deletes them, and needs a wing or a folder.`,
-  options: {
-    wing: { type: "string" },
-    root: { type: "string", multiple: true },
-    "dry-run": { type: "boolean" },
-    apply: { type: "boolean" },
-  },
+  options: options("wing= root=... dry-run apply"),
   args: [0, 1],
   place: "any",
   run: async ({ values: { wing, root = [], apply = false }, args, config, out }) => {

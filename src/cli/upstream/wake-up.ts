@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { hasPalace } from "../terminal/place.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
 /** The engine's answer for an empty palace. */
@@ -14,8 +14,7 @@ export const verb = defineVerb({
   usage: `mempalace wake-up [--wing W]
 
 Prints what an agent should know at the start of a session: identity.txt and the essential story of the palace, or of one wing.`,
-  options: { wing: { type: "string" } },
-  args: [0, 0],
+  options: options("wing="),
   place: "any",
   run: async ({ values: { wing }, config, out }) => {
     const text = `${identity(config)}\n\n${hasPalace(config) ? await askStory(config, wing) : NO_STORY}`;

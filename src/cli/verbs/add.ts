@@ -10,7 +10,7 @@ import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const WING = "me";
 const ROOM = "notes";
@@ -23,7 +23,7 @@ Files a note, word for word, and prints its id. Without TEXT it reads stdin, or 
   --wing W   file into wing W (else the project of this folder; outside of a project: ${WING})
   --room R   file into room R (else ${ROOM})
 While no broker answers, the note is spooled on this machine and filed as soon as one does.`,
-  options: { wing: { type: "string" }, room: { type: "string" } },
+  options: options("wing= room="),
   args: [0, Infinity],
   place: "anew",
   run: async ({ values, args, config, env, out }) => {

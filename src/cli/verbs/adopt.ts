@@ -13,7 +13,7 @@ import { describeAdoption } from "../report/foreign-writers.ts";
 import { plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 import { mcpEntry } from "../terminal/spelling.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
 /** The broker retries during this time. */
@@ -27,7 +27,7 @@ converted or moved, and MemPalace can go on with it any day. Its drawers, their 
 beside them and compared, row by row, before anything is written there. Ended in between, it goes on where it was.
 
   --dry-run   only look: what is there, and what would come along; starts nothing and writes nothing`,
-  options: { "dry-run": { type: "boolean" } },
+  options: options("dry-run"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [dir = ""], config: own, env, out }) => {

@@ -22,8 +22,6 @@ Reads the settings of the home and of this folder, starts no agent, changes noth
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {},
-  args: [0, 0],
   place: "any",
   run: async ({ values, config, out }) => {
     const parts = wiringParts(config, (values as { palace?: string }).palace);

@@ -6,7 +6,7 @@ import { sourcesShown } from "../feeding/came-from.ts";
 import { inWords } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
-import { defineVerb, usageError } from "../define-verb.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace history [--client NAME] [--tool NAME] [--since TIME] [--limit N]
 
@@ -21,13 +21,7 @@ const SHOWN_COLUMNS = 80;
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {
-    client: { type: "string" },
-    tool: { type: "string" },
-    since: { type: "string" },
-    limit: { type: "string" },
-  },
-  args: [0, 0],
+  options: options("client= tool= since= limit="),
   forOwner: true,
   run: async ({ values, config, out }) => {
     const limit = values.limit === undefined ? LIMIT : Number(values.limit);

@@ -11,7 +11,7 @@ import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
@@ -24,11 +24,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
   --encrypt               encrypt it with a passphrase (age format); asks for one if none is given in another way
   --passphrase-file FILE  the first line of FILE is the passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)
   --force                 replace an older file of that name`,
-  options: {
-    encrypt: { type: "boolean" },
-    "passphrase-file": { type: "string" },
-    force: { type: "boolean" },
-  },
+  options: options("encrypt passphrase-file= force"),
   args: [0, 1],
   forOwner: true,
   run: async ({ values, args, config, out }) => {

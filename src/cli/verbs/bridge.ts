@@ -16,7 +16,7 @@ import { createLog } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
-import { type Call, defineVerb, readCount } from "../define-verb.ts";
+import { type Call, defineVerb, options, readCount } from "../define-verb.ts";
 
 const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
 palace bridge setup docker:CONTAINER
@@ -42,17 +42,9 @@ palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets th
   --remote-dir DIR    which palace of the host (default: its own default)
   --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;
 
-const OPTIONS = {
-  streamlocal: { type: "boolean" },
-  "through-ssh": { type: "boolean" },
-  "ssh-config": { type: "string" },
-  port: { type: "string" },
-  "host-key": { type: "string" },
-  "new-host-key": { type: "boolean" },
-  "remote-palace": { type: "string" },
-  "remote-dir": { type: "string" },
-  "remote-socket": { type: "string" },
-} as const;
+const OPTIONS = options(
+  "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",
+);
 
 const OWN_BROKER_MAX_MS = 10_000;
 const POLL_MS = 50;

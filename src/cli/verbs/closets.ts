@@ -5,7 +5,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 import { plural } from "../terminal/output.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 /** With more names than this, each request examines one file, so that it does not delay other writes for long. */
 const NAMES_FEW = 100;
@@ -18,7 +18,7 @@ the closets of a file. Closets point MemPalace's search at the right files. It k
 conversations have no closets.
 
   --wing W    only files of wing W`,
-  options: { wing: { type: "string" } },
+  options: options("wing="),
   args: [0, 1],
   forOwner: true,
   run: async ({ values, args, config, out }) => {

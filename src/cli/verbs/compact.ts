@@ -13,8 +13,6 @@ Gives the disk back what deleted drawers, undos and replaced sources have left f
 Agents may go on: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). Needs free space of
 twice the ledger's size meanwhile; where that is not there, it says so and nothing is changed. Rarely needed: most free space
 is given back by itself while nobody writes, and all of it after a forget.`,
-  options: {},
-  args: [0, 0],
   forOwner: true,
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "compact" }, out);

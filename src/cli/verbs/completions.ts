@@ -17,7 +17,6 @@ Prints the completions of verbs and options for a shell, or the man page.
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {},
   args: [1, 1],
   place: "any",
   run: async ({ args: [name = ""], out }) => {

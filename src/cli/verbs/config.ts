@@ -36,7 +36,6 @@ You may edit the file by hand: a JSON object, with comments if you like.
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {},
   args: [0, 3],
   place: ({ args }) => (args[0] === "set" ? "anew" : "any"),
   showsSettingsFaults: true,

@@ -5,7 +5,7 @@ import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";
 import { placeOf } from "../feeding/feeding.ts";
 import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
 import { plural, printable } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace mine convos DIR [--wing W] [--extract HOW] [--limit N] [--include-subagents] [--dry-run] [--force] [--quiet]
@@ -23,11 +23,7 @@ stopped, and only what is new in it is filed. What vanishes from DIR stays in th
   --dry-run             say what would be filed, change nothing
   --force               send everything again; what the palace holds already is kept
   --quiet               no progress, no summary`,
-  options: {
-    ...FEED_OPTIONS,
-    extract: { type: "string" },
-    "include-subagents": { type: "boolean" },
-  },
+  options: { ...FEED_OPTIONS, ...options("extract= include-subagents") },
   args: [1, 1],
   place: feedPlace,
   run: ({ values, args: [dir = ""], config, out }) => {

@@ -53,8 +53,6 @@ export const verb = defineVerb({
 
 Shows the whole product in a temporary folder that is removed at the end: starts a broker of its own, files the documents of
 a small example project, asks three questions, and lets two agents write and read each other's memories at the same time.`,
-  options: {},
-  args: [0, 0],
   place: "any",
   run: async ({ config, env, out }) => {
     const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));

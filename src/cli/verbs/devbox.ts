@@ -1,6 +1,6 @@
 /** `palace devbox`: the compose stack of this clone, or of this package. */
 import type { DevboxCall } from "../devbox/call.ts";
-import { defineVerb, usageError } from "../define-verb.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const SUBS = {
   up: ["workspace", "share", "from", "fresh"],
@@ -36,17 +36,7 @@ down --volumes erases them. Plain docker compose works beside it.
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {
-    workspace: { type: "string" },
-    share: { type: "boolean" },
-    from: { type: "string" },
-    fresh: { type: "boolean" },
-    "no-build": { type: "boolean" },
-    force: { type: "boolean" },
-    volumes: { type: "boolean" },
-    yes: { type: "string" },
-    "no-backup": { type: "boolean" },
-  },
+  options: options("workspace= share from= fresh no-build force volumes yes= no-backup"),
   args: [1, 1_000],
   place: "any",
   run: async (call) => {

@@ -5,7 +5,7 @@ import { checkJudge } from "../doctor/judge-model.ts";
 import { checkSettingsFile } from "../doctor/settings.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const EXIT_UNWELL = 1;
 
@@ -20,8 +20,7 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
                Nothing that somebody has written is deleted, and no stop by hand is lifted
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,
-  options: { fix: { type: "boolean" }, "dry-run": { type: "boolean" }, "no-start": { type: "boolean" } },
-  args: [0, 0],
+  options: options("fix dry-run no-start"),
   showsSettingsFaults: true,
   run: async ({ values, config, out }) => {
     const [isFix, isDryRun] = [values.fix === true, values["dry-run"] === true];

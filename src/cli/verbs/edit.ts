@@ -10,7 +10,7 @@ import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace edit ID [--wing W] [--room R]
@@ -19,7 +19,7 @@ Opens a drawer's text in $EDITOR and stores what you save; without a terminal it
 writes nothing. It prints the command that takes the change back. ID is a drawer's id, its beginning, or its short id.
 
   --wing W, --room R   move the drawer there instead; its text stays`,
-  options: { wing: { type: "string" }, room: { type: "string" } },
+  options: options("wing= room="),
   args: [1, 1],
   forOwner: true,
   run: async ({ values, args: [given = ""], config, env, out }) => {

@@ -5,7 +5,7 @@ import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
 import { type Output, plural } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace export DIR [--chroma FILE | --without-chroma] [--partial]
@@ -17,7 +17,7 @@ verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a fold
   --chroma FILE      the chroma command to write with (else: the npm package's, else chroma on the PATH, else none)
   --without-chroma   write the same files without Chroma
   --partial          leave out drawers that have no vector yet`,
-  options: { chroma: { type: "string" }, "without-chroma": { type: "boolean" }, partial: { type: "boolean" } },
+  options: options("chroma= without-chroma partial"),
   args: [1, 1],
   run: async ({ values, args, config, out }) => {
     const dir = resolve(args[0] ?? "");

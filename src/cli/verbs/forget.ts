@@ -16,7 +16,7 @@ import { wholeIdToErase } from "../terminal/drawer.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
-import { defineVerb, usageError } from "../define-verb.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
 
@@ -35,13 +35,7 @@ const ELSEWHERE = "the same words stand in other drawers too, which were not ask
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {
-    source: { type: "string" },
-    match: { type: "string" },
-    "dry-run": { type: "boolean" },
-    yes: { type: "boolean", short: "y" },
-    "rewrite-backups": { type: "boolean" },
-  },
+  options: options("source= match= dry-run yes|y rewrite-backups"),
   args: [0, Infinity],
   forOwner: true,
   run: async ({ values, args, config, out }) => {

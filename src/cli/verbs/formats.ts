@@ -5,7 +5,7 @@ import { FORMATS } from "../../feeders/doc-miner/kinds-of-run.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import { mineDocuments } from "../feeding/documents.ts";
 import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace mine formats DIR [--wing W] [--limit N] [--max-chunks-per-file N] [--dry-run] [--force] [--quiet]
@@ -22,10 +22,7 @@ palace until \`mempalace_sync\` takes it out.
   --dry-run                say what would be filed, change nothing
   --force                  file everything again, and try again what could not be converted
   --quiet                  no progress, no summary`,
-  options: {
-    ...FEED_OPTIONS,
-    "max-chunks-per-file": { type: "string" },
-  },
+  options: { ...FEED_OPTIONS, ...options("max-chunks-per-file=") },
   args: [1, 1],
   place: feedPlace,
   run: async ({ values, args: [dir = ""], config, out }) => {

@@ -9,7 +9,7 @@ import { createLog } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const USAGE = `palace gate
 palace gate authorize KEY [--streamlocal] [--file FILE]
@@ -27,7 +27,7 @@ where a forwarding bridge ends. owner passes bytes to the broker's own socket: t
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { streamlocal: { type: "boolean" }, file: { type: "string" } },
+  options: options("streamlocal file="),
   args: [0, 2],
   place: "any",
   run: async ({ values, args, config, env, out }) => {

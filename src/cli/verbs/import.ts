@@ -15,7 +15,7 @@ import { reportCancelled } from "../report/job.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { Progress } from "../terminal/progress.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const NAMED_MAX = 5;
 const SOURCES = { backup: "a backup", home: "a palace's home", mempalace: "files of MemPalace" } as const;
@@ -31,7 +31,7 @@ takes the import back.
 
   --dry-run               what would come, and what is here already; changes nothing
   --passphrase-file FILE  the first line of FILE is the backup's passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
-  options: { "dry-run": { type: "boolean" }, "passphrase-file": { type: "string" } },
+  options: options("dry-run passphrase-file="),
   args: [1, 1],
   place: ({ values }) => (values["dry-run"] === true ? "there" : "anew"),
   forOwner: true,

@@ -6,7 +6,7 @@ import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
 import { CLIENTS } from "../../agents/install/paste.ts";
 import { assertAgent, isClient, wiringParts } from "../report/wiring.ts";
 import { wireAll } from "../report/wire-all.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { runUninstall } from "./uninstall.ts";
 
 const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
@@ -24,7 +24,7 @@ What is written where: docs/how-to/agents.md.
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { "dry-run": { type: "boolean" }, uninstall: { type: "boolean" } },
+  options: options("dry-run uninstall"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) => {

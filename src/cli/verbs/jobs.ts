@@ -8,7 +8,6 @@ export const verb = defineVerb({
   usage: `palace status jobs [cancel ID]
 
 Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
-  options: {},
   args: [0, 2],
   forOwner: true,
   run: async ({ args: [what, id], config, out }) => {

@@ -8,7 +8,7 @@ import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace, palaceNotFound } from "../terminal/place.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const LINES_DEFAULT = 50;
 const FOLLOW_MS = 250;
@@ -22,8 +22,7 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
 
   -n N   so many lines
   -f     go on with what is added, until Ctrl-C`,
-  options: { follow: { type: "boolean", short: "f" }, lines: { type: "string", short: "n" } },
-  args: [0, 0],
+  options: options("follow|f lines|n="),
   place: "any",
   run: async ({ values, config, out }) => {
     const { logFile } = config.paths;

@@ -6,7 +6,7 @@ import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
 import { nearestWord } from "../terminal/nearest.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const LIMIT = 20;
 const LIMIT_MAX = 100;
@@ -23,7 +23,7 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
   --recent    list the newest drawers of the whole palace, or of WING
   --limit N   list N drawers (${LIMIT}, at most ${LIMIT_MAX})
   --page N    list the Nth page of them`,
-  options: { recent: { type: "boolean" }, limit: { type: "string" }, page: { type: "string" } },
+  options: options("recent limit= page="),
   args: [0, 1],
   run: async ({ values, args: [given = ""], config, out }) => {
     const limit = Math.min(readCount(values.limit, "limit", LIMIT, 1), LIMIT_MAX);

@@ -1,7 +1,7 @@
 /** `palace repair migrate`: rebuilds a public palace of an older Chroma, or one that cannot be written. */
 import type { JsonObject } from "../../protocol/spec.ts";
 import { reportCancelled, runJob } from "../report/job.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 import { printRebuilt } from "./repair.ts";
 
 export const verb = defineVerb({
@@ -11,8 +11,7 @@ Tries whether the public palace can be written, read and deleted from as it is; 
 \`palace repair\` does, and keeps the old one. Changes nothing if the palace works.
 
   --dry-run   only say whether it is needed, and why`,
-  options: { "dry-run": { type: "boolean" } },
-  args: [0, 0],
+  options: options("dry-run"),
   forOwner: true,
   run: async ({ values, config, out }) => {
     const result = await runJob(config, { kind: "migrate", dryRun: values["dry-run"] === true }, out);

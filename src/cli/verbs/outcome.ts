@@ -13,7 +13,7 @@ import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
-import { defineVerb, usageError } from "../define-verb.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace outcome stats
 palace outcome why ID
@@ -104,16 +104,7 @@ const TELLINGS = ["worked", "failed", "partial"];
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {
-    ...{
-      title: { type: "string" },
-      sort: { type: "string" },
-      profile: { type: "string" },
-      "dry-run": { type: "boolean" },
-    },
-    ...{ "chunk-size": { type: "string" }, "chunk-overlap": { type: "string" } },
-    ...{ local: { type: "boolean" }, off: { type: "boolean" } },
-  },
+  options: options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off"),
   args: [1, 3],
   place: ({ args: [what] }) => (what === "ingest" || what === "import" || what === "door" ? "anew" : "there"),
   forOwner: true,

@@ -2,7 +2,7 @@
 import { PROJECTS } from "../../feeders/doc-miner/kinds-of-run.ts";
 import { mineDocuments } from "../feeding/documents.ts";
 import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace mine projects DIR [--wing W] [--limit N] [--max-chunks-per-file N]
@@ -21,12 +21,7 @@ What vanished stays in the palace until \`mempalace_sync\` takes it out. For doc
   --dry-run                say what would be filed, change nothing
   --force                  file everything again
   --quiet                  no progress, no summary`,
-  options: {
-    ...FEED_OPTIONS,
-    "max-chunks-per-file": { type: "string" },
-    "include-ignored": { type: "string", multiple: true },
-    "no-gitignore": { type: "boolean" },
-  },
+  options: { ...FEED_OPTIONS, ...options("max-chunks-per-file= include-ignored=... no-gitignore") },
   args: [1, 1],
   place: feedPlace,
   run: ({ values, args: [dir = ""], config, out }) => {

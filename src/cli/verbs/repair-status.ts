@@ -14,8 +14,6 @@ export const verb = defineVerb({
 
 Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
 segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
-  options: {},
-  args: [0, 0],
   run: async ({ config, out }) => {
     const client = await connectClient({ config, agent: "palace repair-status", start: "auto" });
     const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());

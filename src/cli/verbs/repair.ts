@@ -10,8 +10,6 @@ export const verb = defineVerb({
 Rebuilds the ledger's indexes (words, counts, short forms of vectors), and the public palace that MemPalace opens. It builds the
 new palace beside the old one, verifies it by count and hash, renames it into place and keeps the old one. Agents may go on: reads
 do not wait, writes wait while the index of words is made. If it is killed, the old or the new palace is there; run it again.`,
-  options: {},
-  args: [0, 0],
   forOwner: true,
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "repair" }, out);

@@ -14,8 +14,6 @@ export const verb = defineVerb({
   usage: `palace restart
 
 Lets the broker finish and starts a new one, for instance after an update. Agents that are connected come back by themselves.`,
-  options: {},
-  args: [0, 0],
   run: async ({ config, out }) => {
     const { stopped, endpoint, health } = await restartBroker(config);
     if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });

@@ -33,7 +33,7 @@ import { described, isWanted, preview } from "../report/restore-preview.ts";
 import { formatBytes, type Output } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { Progress } from "../terminal/progress.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const LOCK_MAX_MS = 10_000;
 const LOCK_POLL_MS = 50;
@@ -52,13 +52,7 @@ A broker in a container of this machine's engine is given FILE through the engin
   --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
   --no-start              do not start the broker again, because something else does
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
-  options: {
-    "dry-run": { type: "boolean" },
-    yes: { type: "boolean", short: "y" },
-    "with-tokens": { type: "boolean" },
-    "no-start": { type: "boolean" },
-    "passphrase-file": { type: "string" },
-  },
+  options: options("dry-run yes|y with-tokens no-start passphrase-file="),
   args: [1, 1],
   place: "any",
   run: async ({ values, args, config, out }) => {

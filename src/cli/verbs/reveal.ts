@@ -9,7 +9,6 @@ export const verb = defineVerb({
 
 Prints a drawer's text word for word, also where tools mask a secret in it ([redacted: KIND], MEMPALACE_REDACT). For the user on
 the broker's machine and for admins' tokens; the broker's log notes who looked at which drawer.`,
-  options: {},
   args: [1, 1],
   forOwner: true,
   run: async ({ args: [id = ""], config, out }) => {

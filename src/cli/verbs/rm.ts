@@ -4,7 +4,7 @@ import type { JsonObject } from "../../protocol/spec.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { findDrawer, shortId, type ShownDrawer, titleOf, undoCommand } from "../terminal/drawer.ts";
 import { plural } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const TITLE_COLUMNS = 70;
 const EXIT_PARTIAL = 8;
@@ -17,7 +17,7 @@ The text stays in the journal and in backups; \`palace forget ID\` erases it eve
 
   --dry-run   say what would be deleted
   --yes       do not ask`,
-  options: { "dry-run": { type: "boolean" }, yes: { type: "boolean", short: "y" } },
+  options: options("dry-run yes|y"),
   args: [1, Infinity],
   run: async ({ values, args, config, out }) => {
     const agent = config.agentName ?? "palace rm";

@@ -10,7 +10,7 @@ import { shortId, titleOf } from "../terminal/drawer.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
 const LIMIT_DEFAULT = 5;
@@ -57,13 +57,7 @@ export const verb = defineVerb({
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
 matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
 meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.`,
-  options: {
-    wing: { type: "string" },
-    room: { type: "string" },
-    limit: { type: "string" },
-    mode: { type: "string" },
-    explain: { type: "boolean" },
-  },
+  options: options("wing= room= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, out }) => {
     const mode = readMode(values.mode);

@@ -7,7 +7,7 @@ import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "
 import { openSource } from "../feeding/session-source.ts";
 import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 /** Sessions with fewer messages are left out unless somebody says otherwise. */
 const MESSAGES_MIN = 3;
@@ -36,17 +36,8 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
   --quiet               no progress, no summary`,
   options: {
     ...FEED_OPTIONS,
-    from: { type: "string" },
-    session: { type: "string", multiple: true },
-    since: { type: "string" },
-    "min-messages": { type: "string" },
-    extract: { type: "string" },
-    db: { type: "string" },
-    dir: { type: "string" },
-    "include-subagents": { type: "boolean" },
-    "no-repair": { type: "boolean" },
+    ...options("from= session=... since= min-messages= extract= db= dir= include-subagents no-repair"),
   },
-  args: [0, 0],
   place: feedPlace,
   run: async ({ values, config, out }) => {
     const harness = HARNESSES.find((name) => name === (values.from ?? "opencode"));

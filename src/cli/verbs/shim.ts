@@ -8,8 +8,6 @@ export const verb = defineVerb({
 
 Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it, or mp-shim, into an
 agent's MCP config; no other arguments are needed.`,
-  options: {},
-  args: [0, 0],
   place: "anew",
   run: async ({ config }) => {
     runShim(

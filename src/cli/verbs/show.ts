@@ -5,7 +5,7 @@ import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
 import { findDrawer, shortId, type ShownDrawer } from "../terminal/drawer.ts";
 import { printable } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace show ID [--unmask]
@@ -15,7 +15,7 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
 
   --unmask   print secrets too, which are masked as [redacted: KIND] otherwise. For the owner of the palace; the broker
              writes to its log who looked at which drawer.`,
-  options: { unmask: { type: "boolean" } },
+  options: options("unmask"),
   args: [1, 1],
   forOwner: true,
   run: async ({ values, args: [given = ""], config, out }) => {

@@ -27,7 +27,6 @@ const ALL = "refused";
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {},
   args: [0, 3],
   run: async ({ args: [what = "list", name, given], config, out }) => {
     const spool = new Spool(config.paths.spoolDir);

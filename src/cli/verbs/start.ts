@@ -9,7 +9,7 @@ import { clearFailed, readFailed, vanishedPalace } from "../../base/state-files.
 import { PalaceError } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 20;
 
@@ -20,8 +20,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
 \`palace restart\` ends the broker that runs first.
 
   --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
-  options: { new: { type: "boolean" } },
-  args: [0, 0],
+  options: options("new"),
   place: "anew",
   run: async ({ values, config, out }) => {
     clearStop(config);

@@ -26,8 +26,6 @@ export const verb = defineVerb({
 
 Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
 Starts nothing; exit code 3 when no broker is running.`,
-  options: {},
-  args: [0, 0],
   run: async (call) => {
     const { config, out } = call;
     const box = brokerBox(config);

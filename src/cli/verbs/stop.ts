@@ -10,8 +10,6 @@ export const verb = defineVerb({
 Lets the broker finish its calls and ends it; returns when the broker has ended. Agents do not start it again until
 \`palace start\`. With --palace DIR it stops the broker of that palace. A broker in a container of this machine's engine is
 stopped with its container.`,
-  options: {},
-  args: [0, 0],
   run: async ({ config, out }) => {
     const box = brokerBox(config);
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));

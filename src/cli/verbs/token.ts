@@ -8,7 +8,7 @@ import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { ROLES } from "../../protocol/spec.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb, readCount } from "../define-verb.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -24,7 +24,7 @@ it as \`Authorization: Bearer\`. It is shown once, by add, and kept as a hash. R
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { role: { type: "string" }, days: { type: "string" } },
+  options: options("role= days="),
   args: [1, 2],
   place: ({ args }) => (args[0] === "add" ? "anew" : "there"),
   run: async ({ values, args, config, out }) => {

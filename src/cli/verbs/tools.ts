@@ -13,7 +13,6 @@ export const verb = defineVerb({
 
 Lists the MCP tools with what they do, or the parameters of one; the prefix ${PREFIX} may be left out. --json has everything.
 Example: palace call tools search`,
-  options: {},
   args: [0, 1],
   run: async ({ args: [name], config, out }) => {
     const client = await connectClient({ config, agent: "palace tools", start: "auto" });

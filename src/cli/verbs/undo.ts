@@ -5,7 +5,7 @@ import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
-import { defineVerb, usageError } from "../define-verb.ts";
+import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
@@ -28,14 +28,7 @@ const PREVIEW_COLUMNS = 60;
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: {
-    client: { type: "string" },
-    since: { type: "string" },
-    until: { type: "string" },
-    "dry-run": { type: "boolean" },
-    yes: { type: "boolean", short: "y" },
-  },
-  args: [0, 0],
+  options: options("client= since= until= dry-run yes|y"),
   forOwner: true,
   run: async ({ values, config, out }) => {
     const { client: agent, since, until } = values;

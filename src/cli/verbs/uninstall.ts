@@ -4,7 +4,7 @@ import { type Parts, uninstall } from "../../agents/install/install.ts";
 import { assertAgent, wiringParts } from "../report/wiring.ts";
 import { wireAll } from "../report/wire-all.ts";
 import type { Output } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const USAGE = `palace install remove claude-code|opencode|pi|all [--dry-run]
 
@@ -15,7 +15,7 @@ not there before; from one that was changed only what is ours is taken. The pala
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: { "dry-run": { type: "boolean" } },
+  options: options("dry-run"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) =>

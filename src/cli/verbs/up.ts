@@ -11,7 +11,7 @@ import { askSearch, describeSearch } from "../proof/search-here.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 import { mcpEntry } from "../terminal/spelling.ts";
 import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "../report/runtime.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace up [--docker]
@@ -21,8 +21,7 @@ Running it again is quick and harmless.
 
   --docker   the compose stack of this package (chroma, broker, devbox) instead; where this machine has no memories of its own,
              its agents share the stack's (palace bridge remove ends that)`,
-  options: { docker: { type: "boolean" }, native: { type: "boolean" } },
-  args: [0, 0],
+  options: options("docker native"),
   place: "anew",
   run: async ({ values, config, env, out }) => {
     const isDocker = values.docker === true;

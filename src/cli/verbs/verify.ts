@@ -12,7 +12,7 @@ import { reportCancelled } from "../report/job.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
 import { Progress } from "../terminal/progress.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 const DRAFT = "verify-";
 
@@ -24,7 +24,7 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
 (MEMPALACE_BACKUP_DIR). It unpacks the backup into a folder of the cache and removes that folder again.
 
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
-  options: { "passphrase-file": { type: "string" } },
+  options: options("passphrase-file="),
   args: [0, 1],
   place: "any",
   run: async ({ values, args, config, out }) => {

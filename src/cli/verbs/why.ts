@@ -2,7 +2,7 @@
 import { explainFile } from "../../feeders/doc-miner/why.ts";
 import { shownSource } from "../feeding/came-from.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
-import { defineVerb } from "../define-verb.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace mine why FILE [--dir DIR] [--wing W]
@@ -11,7 +11,7 @@ Says whether \`palace mine docs\` files FILE and by which rule, and its wing, ro
 
   --dir DIR   the folder that is scanned (else: the one it was filed from, the project's or the file's own)
   --wing W    the wing that is given to \`palace mine docs\``,
-  options: { dir: { type: "string" }, wing: { type: "string" } },
+  options: options("dir= wing="),
   args: [1, 1],
   run: async ({ values, args, config, out }) => {
     const caller = await connect(config, "mempalace-docs", true);
