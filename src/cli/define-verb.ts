@@ -4,6 +4,7 @@
  */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import type { Client } from "../wire/client/client.ts";
 import { hasBridge } from "../wire/client/bridge.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
@@ -53,6 +54,8 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   config: Config;
   env: Env;
   out: Output;
+  /** Returns a client of the broker, which is started if need be, and closed when the verb has ended. */
+  connect(agent: string): Promise<Client>;
 };
 
 export type VerbParts<T extends ParseArgsOptionsConfig> = {
@@ -68,7 +71,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   /** True: the command itself shows what is wrong with the settings file. */
   showsSettingsFaults?: boolean;
   /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
-  run(call: Call<T>): Promise<number>;
+  run(call: Call<T>): number | Promise<number>;
 };
 
 export type Verb = {
@@ -111,10 +114,28 @@ export function defineVerb<const T extends ParseArgsOptionsConfig = {}>(parts: V
         assertPlace(config, place ?? "there", (line) => out.notice(`palace: ${line}`));
       }
       const call = { values, args: positionals, config, env, out };
-      if (parts.forOwner !== true || !hasBridge(config)) return parts.run(call);
-      return (await import("./docker/owner.ts")).asOwner(call, (owned) => parts.run(owned));
+      if (parts.forOwner !== true || !hasBridge(config)) return runConnected(call, parts.run);
+      return (await import("./docker/owner.ts")).asOwner(call, (owned) => runConnected(owned, parts.run));
     },
   };
+}
+
+async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
+  call: C,
+  run: (call: C & Pick<Call<{}>, "connect">) => number | Promise<number>,
+): Promise<number> {
+  const clients: Client[] = [];
+  const connect = async (agent: string): Promise<Client> => {
+    const { connectClient } = await import("../wire/client/client.ts");
+    const client = await connectClient({ config: call.config, agent, start: "auto" });
+    clients.push(client);
+    return client;
+  };
+  try {
+    return await run({ ...call, connect });
+  } finally {
+    for (const client of clients) client.close();
+  }
 }
 
 /** A broker does not start with such a file, and every other command goes on without the value. */

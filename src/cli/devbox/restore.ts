@@ -29,14 +29,12 @@ export function restore(call: DevboxCall): Promise<number> {
         await assertNamed(opened.stack.project, values.yes, (name) => `palace devbox restore ${path} --yes ${name}`);
       }
       const homeFiles = await restoreStack(opened, copy, place.cacheDir, watch);
-      if (out.isJson) out.document({ restored: true, drawers: copy.drawers, facts: copy.facts, homeFiles });
-      else {
+      return out.answer({ restored: true, drawers: copy.drawers, facts: copy.facts, homeFiles }, () => {
         const home = copy.folder === undefined ? "" : `; ${plural(homeFiles, "file")} of the home`;
         out.text(
           `The stack has ${plural(copy.drawers, "drawer")} and ${plural(copy.facts, "fact")} of the copy${home}.`,
         );
-      }
-      return 0;
+      });
     },
   );
 }

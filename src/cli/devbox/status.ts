@@ -9,8 +9,7 @@ const EXIT_DOWN = 3;
 export async function status(call: DevboxCall): Promise<number> {
   const { config, out } = call;
   const found = await devboxStatus(placeOf(call, false), config.paths.stateDir);
-  if (out.isJson) out.document({ up: isUp(found), ...found });
-  else print(found, out);
+  out.answer({ up: isUp(found), ...found }, () => print(found, out));
   return isUp(found) ? 0 : EXIT_DOWN;
 }
 

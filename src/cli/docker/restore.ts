@@ -68,13 +68,11 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
     return restored as Restored;
   });
   if (done === undefined) return reportCancelled(out);
-  if (out.isJson) out.document({ ...done, file, started: true });
-  else {
+  return out.answer({ ...done, file, started: true }, () => {
     if (yes) preview(done, { ...done, withTokens }, out);
     for (const folder of done.aside) out.text(`The old state is kept in the broker's container: ${folder}`);
     out.text("Restored; the broker is running.");
-  }
-  return 0;
+  });
 }
 
 /** Ignores Ctrl-C, but for the sending, which ends at it: once everything is sent, the container finishes what it began. */

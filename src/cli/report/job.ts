@@ -33,8 +33,7 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
 
 /** For a cancelled job: what is said, and the exit code. */
 export function reportCancelled(out: Output): number {
-  if (out.isJson) out.document({ cancelled: true });
-  else out.notice("Cancelled; nothing was changed.");
+  out.answer({ cancelled: true }, () => out.notice("Cancelled; nothing was changed."));
   return EXIT_INTERRUPTED;
 }
 

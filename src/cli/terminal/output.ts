@@ -37,6 +37,15 @@ export class Output {
     process.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
+  /** Prints what a command found: the document with --json, else `shown` for people. Returns the exit code of success. */
+  answer(document: unknown, shown: string | readonly (readonly Cell[])[] | (() => void)): 0 {
+    if (this.isJson) this.document(document);
+    else if (typeof shown === "string") this.text(shown);
+    else if (typeof shown === "function") shown();
+    else this.table(shown);
+    return 0;
+  }
+
   /**
    * Prints lines for people; with --json nothing, unless the text is the result itself. Filed text may be anybody's, so it
    * must not control a terminal; a program gets every byte.

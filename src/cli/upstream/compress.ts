@@ -1,7 +1,6 @@
 /** `mempalace compress`: the broker makes and files AAAK summaries of drawers; the output is upstream's. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { connectClient } from "../../wire/client/client.ts";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { harmless, type Output, printable } from "../terminal/output.ts";
@@ -19,7 +18,7 @@ Makes a summary of every drawer in AAAK and files it among the closets, under th
 is JSON with codes for names, {"entities": {"Alice": "ALC"}}; without it entities.json of this folder or of the palace is taken.`,
   options: options("wing= dry-run config="),
   place: "any",
-  run: async ({ values, config, out }) => {
+  run: async ({ values, config, connect, out }) => {
     const wing = values.wing === "" ? undefined : values.wing;
     const isDryRun = values["dry-run"] === true;
     const say = (line: string): void => (out.isJson ? undefined : out.text(line));
@@ -28,49 +27,45 @@ is JSON with codes for names, {"entities": {"Alice": "ALC"}}; without it entitie
     if (isWithoutPalace(config, out)) return EXIT_FAILED;
     if (file !== undefined) say(`  Loaded entity config: ${file}`);
     else if (values.config !== undefined) out.notice(`  ${values.config} is no file; no name has a code of its own`);
-    const client = await connectClient({ config, agent: "mempalace compress", start: "auto" });
-    try {
-      const status = (await client.callTool("mempalace_status", {})) as { error?: string };
-      if (status.error !== undefined) {
-        if (out.isJson) out.document({ error: { code: "PALACE_NOT_FOUND", message: status.error, hint: "" } });
-        else explainNoPalace(out, config.paths.palaceDir);
-        return EXIT_FAILED;
-      }
-      const place = wing === undefined ? "" : ` in wing '${wing}'`;
-      const totals = { drawers: 0, stored: 0, originalChars: 0, chars: 0 };
-      for (;;) {
-        const page = await client.call("closet.compressPreview", {
-          offset: totals.drawers,
-          names,
-          ...(wing !== undefined && { wing }),
-        });
-        if (totals.drawers === 0 && page.drawers.length === 0) {
-          say(`\n  No drawers found${printable(place)}.`);
-          if (out.isJson) out.document(totals);
-          return 0;
-        }
-        if (totals.drawers === 0) say(`\n  Compressing ${page.total} drawers${printable(place)}...\n`);
-        if (page.drawers.length === 0) break;
-        totals.drawers += page.drawers.length;
-        for (const drawer of page.drawers) {
-          totals.originalChars += drawer.originalChars;
-          totals.chars += drawer.chars;
-          if (isDryRun && !out.isJson) print(drawer, out);
-        }
-        if (isDryRun) continue;
-        const ids = page.drawers.map(({ id }) => id);
-        totals.stored += (await client.call("closet.compress", { ids, names })).stored;
-      }
-      if (!isDryRun) say(`  Stored ${totals.stored} compressed drawers in 'mempalace_closets' collection.`);
-      const [before, after] = [totals.originalChars, totals.chars].map((chars) => thousands(estimate(chars)));
-      const ratio = oneDecimal(totals.originalChars / Math.max(totals.chars, 1));
-      say(`  Total: ${before}t -> ${after}t (${ratio}x compression)`);
-      if (isDryRun) say("  (dry run -- nothing stored)");
-      if (out.isJson) out.document({ ...totals, dryRun: isDryRun });
-      return 0;
-    } finally {
-      client.close();
+    const client = await connect("mempalace compress");
+    const status = (await client.callTool("mempalace_status", {})) as { error?: string };
+    if (status.error !== undefined) {
+      if (out.isJson) out.document({ error: { code: "PALACE_NOT_FOUND", message: status.error, hint: "" } });
+      else explainNoPalace(out, config.paths.palaceDir);
+      return EXIT_FAILED;
     }
+    const place = wing === undefined ? "" : ` in wing '${wing}'`;
+    const totals = { drawers: 0, stored: 0, originalChars: 0, chars: 0 };
+    for (;;) {
+      const page = await client.call("closet.compressPreview", {
+        offset: totals.drawers,
+        names,
+        ...(wing !== undefined && { wing }),
+      });
+      if (totals.drawers === 0 && page.drawers.length === 0) {
+        say(`\n  No drawers found${printable(place)}.`);
+        if (out.isJson) out.document(totals);
+        return 0;
+      }
+      if (totals.drawers === 0) say(`\n  Compressing ${page.total} drawers${printable(place)}...\n`);
+      if (page.drawers.length === 0) break;
+      totals.drawers += page.drawers.length;
+      for (const drawer of page.drawers) {
+        totals.originalChars += drawer.originalChars;
+        totals.chars += drawer.chars;
+        if (isDryRun && !out.isJson) print(drawer, out);
+      }
+      if (isDryRun) continue;
+      const ids = page.drawers.map(({ id }) => id);
+      totals.stored += (await client.call("closet.compress", { ids, names })).stored;
+    }
+    if (!isDryRun) say(`  Stored ${totals.stored} compressed drawers in 'mempalace_closets' collection.`);
+    const [before, after] = [totals.originalChars, totals.chars].map((chars) => thousands(estimate(chars)));
+    const ratio = oneDecimal(totals.originalChars / Math.max(totals.chars, 1));
+    say(`  Total: ${before}t -> ${after}t (${ratio}x compression)`);
+    if (isDryRun) say("  (dry run -- nothing stored)");
+    if (out.isJson) out.document({ ...totals, dryRun: isDryRun });
+    return 0;
   },
 });
 

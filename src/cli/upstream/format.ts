@@ -38,8 +38,7 @@ export function explainNoPalace(out: Output, palaceDir: string): void {
 export function isWithoutPalace(config: Config, out: Output): boolean {
   if (hasPalace(config)) return false;
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";
-  if (out.isJson) out.document({ error: "No palace found", hint });
-  else explainNoPalace(out, config.paths.palaceDir);
+  out.answer({ error: "No palace found", hint }, () => explainNoPalace(out, config.paths.palaceDir));
   return true;
 }
 

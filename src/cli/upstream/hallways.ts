@@ -1,5 +1,4 @@
 /** `mempalace hallways`: lists names that occur together in a wing, the strongest pairs first, in upstream's format. */
-import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -18,7 +17,7 @@ export const verb = defineVerb({
 Lists the pairs of names that stand on the same drawers. --rebuild makes them anew from the drawers of a wing, or of every wing.`,
   options: options("wing= limit= rebuild prune-spellings yes"),
   place: "any",
-  run: async ({ values, config, out }) => {
+  run: async ({ values, config, connect, out }) => {
     if (values["prune-spellings"] === true)
       throw new PalaceError(
         "ENGINE_UNSUPPORTED",
@@ -27,44 +26,36 @@ Lists the pairs of names that stand on the same drawers. --rebuild makes them an
       );
     const limit = readCount(values.limit, "limit", SHOWN);
     if (isWithoutPalace(config, out)) return 0;
-    const client = await connectClient({ config, agent: "mempalace hallways", start: "auto" });
-    try {
-      if (values.rebuild === true) {
-        const wings = values.wing === undefined ? await wingsOf() : [values.wing];
-        const made: { wing: string; hallways: number }[] = [];
-        for (const wing of wings) {
-          let answer = await client.call("link.rebuild", { wing });
-          while (answer.left > 0) answer = await client.call("link.rebuild", { wing });
-          made.push({ wing, hallways: answer.hallways });
-          if (!out.isJson)
-            out.text(
-              `  ${printable(wing).padEnd(WING_WIDTH)} ${String(answer.hallways).padStart(COUNT_WIDTH)} hallways`,
-            );
-        }
-        const total = made.reduce((sum, { hallways }) => sum + hallways, 0);
-        if (out.isJson) out.document({ wings: made, total });
-        else out.text(`  Rebuilt ${total} hallways across ${made.length} wing(s).`);
-        return 0;
+    const client = await connect("mempalace hallways");
+    if (values.rebuild === true) {
+      const wings = values.wing === undefined ? await wingsOf() : [values.wing];
+      const made: { wing: string; hallways: number }[] = [];
+      for (const wing of wings) {
+        let answer = await client.call("link.rebuild", { wing });
+        while (answer.left > 0) answer = await client.call("link.rebuild", { wing });
+        made.push({ wing, hallways: answer.hallways });
+        if (!out.isJson)
+          out.text(`  ${printable(wing).padEnd(WING_WIDTH)} ${String(answer.hallways).padStart(COUNT_WIDTH)} hallways`);
       }
-      const { hallways, total } = await page(0, 1);
-      const shown: Hallway[] = [];
-      while (shown.length < Math.min(limit, total)) {
-        const next = await page(shown.length, Math.min(PAGE, limit - shown.length));
-        if (next.hallways.length === 0) break;
-        shown.push(...next.hallways);
-      }
-      if (out.isJson) out.document({ total, hallways: shown });
-      else if (hallways.length === 0) out.text("No hallways yet -- they are built from drawer entities when you mine.");
-      else {
-        const labels = shown.map(
-          ({ label, entity_a: a = "?", entity_b: b = "?" }) => `    ${printable(label || `${a} <-> ${b}`)}`,
-        );
-        out.text([`  ${total} hallway(s):`, ...labels].join("\n"));
-      }
-      return 0;
-    } finally {
-      client.close();
+      const total = made.reduce((sum, { hallways }) => sum + hallways, 0);
+      return out.answer({ wings: made, total }, `  Rebuilt ${total} hallways across ${made.length} wing(s).`);
     }
+    const { hallways, total } = await page(0, 1);
+    const shown: Hallway[] = [];
+    while (shown.length < Math.min(limit, total)) {
+      const next = await page(shown.length, Math.min(PAGE, limit - shown.length));
+      if (next.hallways.length === 0) break;
+      shown.push(...next.hallways);
+    }
+    if (out.isJson) out.document({ total, hallways: shown });
+    else if (hallways.length === 0) out.text("No hallways yet -- they are built from drawer entities when you mine.");
+    else {
+      const labels = shown.map(
+        ({ label, entity_a: a = "?", entity_b: b = "?" }) => `    ${printable(label || `${a} <-> ${b}`)}`,
+      );
+      out.text([`  ${total} hallway(s):`, ...labels].join("\n"));
+    }
+    return 0;
 
     async function page(offset: number, count: number): Promise<{ hallways: Hallway[]; total: number }> {
       const place = values.wing === undefined ? {} : { wing: values.wing };

@@ -25,8 +25,7 @@ Prints how to register the MCP server with Claude Code and Codex.`,
             `  ${base} --palace /path/to/palace`,
           ]),
     ];
-    if (out.isJson) out.document({ server });
-    else out.text(lines.join("\n"));
+    out.answer({ server }, lines.join("\n"));
     return await Promise.resolve(0);
   },
 });

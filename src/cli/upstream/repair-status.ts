@@ -1,5 +1,4 @@
 /** `mempalace repair-status`: prints rows and persisted vectors of both collections, as upstream does. Exit code 0. */
-import { connectClient } from "../../wire/client/client.ts";
 import type { CollectionHealth } from "../../protocol/spec.ts";
 import { defineVerb } from "../define-verb.ts";
 import { banner, isWithoutPalace, thousands } from "./format.ts";
@@ -11,10 +10,10 @@ export const verb = defineVerb({
 
 Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair status\` says more.`,
   place: "any",
-  run: async ({ config, out }) => {
+  run: async ({ config, connect, out }) => {
     if (isWithoutPalace(config, out)) return 0;
-    const client = await connectClient({ config, agent: "mempalace repair-status", start: "auto" });
-    const { palace } = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());
+    const client = await connect("mempalace repair-status");
+    const { palace } = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });
     if (out.isJson) {
       out.document(palace);
       return 0;

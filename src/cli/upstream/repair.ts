@@ -38,9 +38,7 @@ Asks first unless --yes; no terminal counts as no.`,
       return 0;
     }
     if (!(await confirmed("Make the palace anew from the ledger?", values.yes))) {
-      if (out.isJson) out.document({ aborted: true, hint: out.spelled("mempalace repair --yes") });
-      else out.notice("  Aborted.");
-      return 0;
+      return out.answer({ aborted: true, hint: out.spelled("mempalace repair --yes") }, () => out.notice("  Aborted."));
     }
     return repairPalace.execute(common, handed.env);
   },

@@ -1,6 +1,5 @@
 /** `mempalace search QUERY`: searches with our engine and prints as upstream does. */
 import { basename } from "node:path";
-import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -27,7 +26,7 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
   options: options("wing= room= results= since= before= query-task= include-media"),
   args: [1, 1],
   place: "any",
-  run: async ({ values, args: [query = ""], config, out }) => {
+  run: async ({ values, args: [query = ""], config, connect, out }) => {
     const { wing, room, since, before } = values;
     const limit = readCount(values.results, "results", 5, 1);
     const task = values["query-task"];
@@ -38,12 +37,13 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
       ...(values["include-media"] === true && { include_media: true }),
     };
     if (isWithoutPalace(config, out)) return EXIT_FAILED;
-    const client = await connectClient({ config, agent: "mempalace search", start: "auto" });
+    const client = await connect("mempalace search");
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const window = { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
-    const found = (await client
-      .callTool("mempalace_search", { query, limit, ...place, ...window, ...asked })
-      .finally(() => client.close())) as { error?: string; results?: Hit[] };
+    const found = (await client.callTool("mempalace_search", { query, limit, ...place, ...window, ...asked })) as {
+      error?: string;
+      results?: Hit[];
+    };
     if (out.isJson) out.document(found);
     if (found.error !== undefined) {
       if (!out.isJson && found.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);

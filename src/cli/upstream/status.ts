@@ -1,5 +1,4 @@
 /** `mempalace status`: lists drawers by wing and room, as upstream prints them. */
-import { connectClient } from "../../wire/client/client.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
 import { banner, explainNoPalace, isWithoutPalace } from "./format.ts";
@@ -12,10 +11,10 @@ export const verb = defineVerb({
 
 Shows what has been filed: drawers by wing and room.`,
   place: "any",
-  run: async ({ config, out }) => {
+  run: async ({ config, connect, out }) => {
     if (isWithoutPalace(config, out)) return 0;
-    const client = await connectClient({ config, agent: "mempalace status", start: "auto" });
-    const answer = (await client.callTool("mempalace_get_taxonomy", {}).finally(() => client.close())) as {
+    const client = await connect("mempalace status");
+    const answer = (await client.callTool("mempalace_get_taxonomy", {})) as {
       taxonomy?: Record<string, Record<string, number>>;
       error?: string;
     };

@@ -1,6 +1,5 @@
 /** `mempalace sync [DIR]`: finds drawers whose source files are gone or ignored by now. */
 import { resolve } from "node:path";
-import { connectClient } from "../../wire/client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -32,26 +31,22 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
   options: options("wing= root=... dry-run apply"),
   args: [0, 1],
   place: "any",
-  run: async ({ values: { wing, root = [], apply = false }, args, config, out }) => {
+  run: async ({ values: { wing, root = [], apply = false }, args, config, connect, out }) => {
     const roots = [...new Set([...args, ...root].map((path) => resolve(path)))];
     const nested = roots.find((path) => roots.some((other) => path.startsWith(`${other}/`)));
     if (nested !== undefined)
       throw new PalaceError("CONFIG_USAGE", `${nested} lies in another of the folders`, "name the outer one alone");
     if (isWithoutPalace(config, out)) return 0;
-    const client = await connectClient({ config, agent: "mempalace sync", start: "auto" });
+    const client = await connect("mempalace sync");
     const reports: Report[] = [];
-    try {
-      for (const project of roots.length > 0 ? roots : [undefined]) {
-        const asked = {
-          apply,
-          ...(wing !== undefined && { wing }),
-          ...(project !== undefined && { project_dir: project }),
-        };
-        reports.push((await client.callTool("mempalace_sync", asked)) as Report);
-        if (reports.at(-1)?.error !== undefined) break;
-      }
-    } finally {
-      client.close();
+    for (const project of roots.length > 0 ? roots : [undefined]) {
+      const asked = {
+        apply,
+        ...(wing !== undefined && { wing }),
+        ...(project !== undefined && { project_dir: project }),
+      };
+      reports.push((await client.callTool("mempalace_sync", asked)) as Report);
+      if (reports.at(-1)?.error !== undefined) break;
     }
     const report = together(reports);
     if (out.isJson) out.document(report);

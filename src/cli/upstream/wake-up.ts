@@ -19,9 +19,7 @@ Prints what an agent should know at the start of a session: identity.txt and the
   run: async ({ values: { wing }, config, out }) => {
     const text = `${identity(config)}\n\n${hasPalace(config) ? await askStory(config, wing) : NO_STORY}`;
     const tokens = Math.floor(Array.from(text).length / 4);
-    if (out.isJson) out.document({ text, tokens });
-    else out.text(`Wake-up text (~${tokens} tokens):\n${"=".repeat(50)}\n${text}`);
-    return 0;
+    return out.answer({ text, tokens }, `Wake-up text (~${tokens} tokens):\n${"=".repeat(50)}\n${text}`);
   },
 });
 

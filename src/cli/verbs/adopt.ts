@@ -47,9 +47,7 @@ beside them and compared, row by row, before anything is written there. Ended in
       const survey = surveyPalace(palaceDir, config.collection());
       if (survey === undefined)
         throw new PalaceError("CONFIG_USAGE", `${palaceDir} holds no drawers yet`, "palace start");
-      if (out.isJson) out.document({ palace: palaceDir, dryRun: true, ...survey });
-      else out.text(out.spelled(describeSurvey(palaceDir, survey)));
-      return 0;
+      return out.answer({ palace: palaceDir, dryRun: true, ...survey }, out.spelled(describeSurvey(palaceDir, survey)));
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));
     if (out.isJson) out.document({ palace: palaceDir, drawers: status.drawers, adoption: status.adoption });

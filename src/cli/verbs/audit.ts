@@ -1,5 +1,5 @@
 /** `palace history`: lists who wrote what, and when. */
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
 import { sourcesShown } from "../feeding/came-from.ts";
@@ -23,7 +23,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: options("client= tool= since= limit="),
   forOwner: true,
-  run: async ({ values, config, out }) => {
+  run: async ({ values, config, connect, out }) => {
     const limit = values.limit === undefined ? LIMIT : Number(values.limit);
     if (!Number.isInteger(limit) || limit < 1) throw usageError(USAGE, "--limit takes a whole number from 1");
     const asked = {
@@ -31,26 +31,20 @@ export const verb = defineVerb({
       ...(values.tool !== undefined && { tool: values.tool.replace(/^mempalace_/, "") }),
       ...(values.since !== undefined && { sinceMs: readTime(values.since, "since", Date.now()) }),
     };
-    const client = await connectClient({ config, agent: "palace audit", start: "auto" });
-    try {
-      const entries: AuditEntry[] = [];
-      const page = { ...asked, limit: Math.min(PAGE, limit) };
-      const [ours, imported] = [rows(client, page), rows(client, { ...page, imported: true })];
-      let [own, other] = [await ours.next(), await imported.next()];
-      while (entries.length < limit && !(own.done === true && other.done === true)) {
-        const isOther = other.done !== true && (own.done === true || other.value.at_ms > own.value.at_ms);
-        const newest = isOther ? other : own;
-        if (newest.done !== true) entries.push(newest.value);
-        if (isOther) other = await imported.next();
-        else own = await ours.next();
-      }
-      const more = own.done !== true || other.done !== true;
-      if (out.isJson) out.document({ entries, more });
-      else tell(entries, more, config, out);
-      return 0;
-    } finally {
-      client.close();
+    const client = await connect("palace audit");
+    const entries: AuditEntry[] = [];
+    const page = { ...asked, limit: Math.min(PAGE, limit) };
+    const [ours, imported] = [rows(client, page), rows(client, { ...page, imported: true })];
+    let [own, other] = [await ours.next(), await imported.next()];
+    while (entries.length < limit && !(own.done === true && other.done === true)) {
+      const isOther = other.done !== true && (own.done === true || other.value.at_ms > own.value.at_ms);
+      const newest = isOther ? other : own;
+      if (newest.done !== true) entries.push(newest.value);
+      if (isOther) other = await imported.next();
+      else own = await ours.next();
     }
+    const more = own.done !== true || other.done !== true;
+    return out.answer({ entries, more }, () => tell(entries, more, config, out));
   },
 });
 

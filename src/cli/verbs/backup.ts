@@ -43,8 +43,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
     const file = isPipe ? null : goalOf(config, args[0], passphrase !== undefined);
     const made = await backUp(config, { file, passphrase, replace: values.force === true }, out);
     if (made === undefined) return reportCancelled(out);
-    if (out.isJson) out.document({ ...made });
-    else print(made, isPipe, out);
+    out.answer({ ...made }, () => print(made, isPipe, out));
     const unknown = args[0] === undefined && isOwnBroker(config) ? unknownFolder(config) : undefined;
     if (unknown !== undefined)
       out.notice(

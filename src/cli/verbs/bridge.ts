@@ -124,9 +124,7 @@ function overBridge(config: Config): Config {
 async function status({ config, out }: BridgeCall): Promise<number> {
   const settings = readSettings(config.paths);
   if (settings === undefined) {
-    if (out.isJson) out.document({ bridge: null });
-    else out.text(out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
-    return 0;
+    return out.answer({ bridge: null }, out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
   }
   const state = readState(config.paths);
   const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
@@ -138,15 +136,14 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   );
   const { target, host, port, user, kind, hostKey } = settings;
   const report = { target, host, port, user, kind, hostKey: hostKey && fingerprintOf(Buffer.from(hostKey, "base64")) };
-  if (out.isJson) out.document({ bridge: report, resident: state ?? null, through });
-  else {
+  out.answer({ bridge: report, resident: state ?? null, through }, () => {
     out.table([
       ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
       ["local end", config.paths.bridgeSocketPath],
       ["resident", describe(state)],
       ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
     ]);
-  }
+  });
   return through.ok ? 0 : 3;
 }
 
@@ -162,9 +159,7 @@ function sshRows({ paths }: Config, { target, host, port, user, kind, hostKey }:
 
 function key({ config, out }: BridgeCall): number {
   const publicKey = ensureKey(config.paths);
-  if (out.isJson) out.document({ publicKey, file: keyFile(config.paths) });
-  else out.text(publicKey);
-  return 0;
+  return out.answer({ publicKey, file: keyFile(config.paths) }, publicKey);
 }
 
 function describe(state: ReturnType<typeof readState>): string {

@@ -1,5 +1,4 @@
 /** `palace repair closets`: rebuilds the index of mined files from their drawers. */
-import { connectClient } from "../../wire/client/client.ts";
 import { readRegistry } from "../../feeders/doc-miner/registry.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
@@ -21,7 +20,7 @@ conversations have no closets.
   options: options("wing="),
   args: [0, 1],
   forOwner: true,
-  run: async ({ values, args, config, out }) => {
+  run: async ({ values, args, config, connect, out }) => {
     // `palace closets rebuild` is the old name.
     if (args[0] !== undefined && args[0] !== "rebuild")
       throw new PalaceError(
@@ -29,35 +28,28 @@ conversations have no closets.
         `palace repair closets ${args[0]} is not a command`,
         "palace repair closets --help",
       );
-    const client = await connectClient({ config, agent: "palace closets", start: "auto" });
-    try {
-      const { wing } = values;
-      const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
-      if (wing !== undefined && sources.length === 0) await tellAbsentWing(client, wing, out);
-      const report = { sources: 0, closets: 0, kept: 0 };
-      const knownNames = readRegistry(config.paths.knownEntitiesFile).names.slice(0, KNOWN_NAMES_MAX);
-      const { languages } = config.filing();
-      const atOnce = knownNames.length > NAMES_FEW ? 1 : CLOSET_SOURCES_MAX;
-      for (let from = 0; from < sources.length; from += atOnce) {
-        const sourceFiles = sources.slice(from, from + atOnce);
-        const done = await client.call("closet.rebuild", {
-          sourceFiles,
-          ...(knownNames.length > 0 && { knownNames }),
-          languages,
-        });
-        report.sources += done.sources;
-        report.closets += done.closets;
-        report.kept += done.kept;
-      }
-      if (out.isJson) out.document(report);
-      else {
-        const kept =
-          report.kept === 0 ? "" : `; ${plural(report.kept, "file")} with a language model's were left alone`;
-        out.text(`${plural(report.closets, "closet")} for ${plural(report.sources, "file")}${kept}.`);
-      }
-      return 0;
-    } finally {
-      client.close();
+    const client = await connect("palace closets");
+    const { wing } = values;
+    const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
+    if (wing !== undefined && sources.length === 0) await tellAbsentWing(client, wing, out);
+    const report = { sources: 0, closets: 0, kept: 0 };
+    const knownNames = readRegistry(config.paths.knownEntitiesFile).names.slice(0, KNOWN_NAMES_MAX);
+    const { languages } = config.filing();
+    const atOnce = knownNames.length > NAMES_FEW ? 1 : CLOSET_SOURCES_MAX;
+    for (let from = 0; from < sources.length; from += atOnce) {
+      const sourceFiles = sources.slice(from, from + atOnce);
+      const done = await client.call("closet.rebuild", {
+        sourceFiles,
+        ...(knownNames.length > 0 && { knownNames }),
+        languages,
+      });
+      report.sources += done.sources;
+      report.closets += done.closets;
+      report.kept += done.kept;
     }
+    return out.answer(report, () => {
+      const kept = report.kept === 0 ? "" : `; ${plural(report.kept, "file")} with a language model's were left alone`;
+      out.text(`${plural(report.closets, "closet")} for ${plural(report.sources, "file")}${kept}.`);
+    });
   },
 });

@@ -17,12 +17,10 @@ is given back by itself while nobody writes, and all of it after a forget.`,
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "compact" }, out);
     if (result === undefined) return reportCancelled(out);
-    if (out.isJson) out.document(result);
-    else {
+    return out.answer(result, () => {
       const { beforeBytes, afterBytes, isLogCut } = result as Compacted;
       out.text(`ledger: ${formatBytes(beforeBytes)} before, ${formatBytes(afterBytes)} now`);
       if (!isLogCut) out.text("  its log is being read and is cut by one of the next writes");
-    }
-    return 0;
+    });
   },
 });

@@ -27,8 +27,6 @@ export const verb = defineVerb({
     }
     const commands = await describeCommands();
     const text = shell === undefined ? manPage(commands) : completionsFor(shell, wordsFor(commands));
-    if (out.isJson) out.document({ name, text });
-    else process.stdout.write(text);
-    return 0;
+    return out.answer({ name, text }, () => process.stdout.write(text));
   },
 });

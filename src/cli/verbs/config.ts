@@ -82,8 +82,7 @@ async function list(config: Config, out: Output): Promise<void> {
 }
 
 function path({ settings: { file } }: Config, out: Output): void {
-  if (out.isJson) out.document({ file: file.path, exists: file.isThere });
-  else out.text(file.path);
+  out.answer({ file: file.path, exists: file.isThere }, file.path);
 }
 
 async function get(config: Config, key: SettingKey, out: Output): Promise<void> {

@@ -102,7 +102,5 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
 }
 
 function unchanged(id: string, out: Output): number {
-  if (out.isJson) out.document({ success: true, drawer_id: id, noop: true });
-  else out.text("Nothing was changed.");
-  return 0;
+  return out.answer({ success: true, drawer_id: id, noop: true }, "Nothing was changed.");
 }

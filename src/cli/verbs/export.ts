@@ -32,9 +32,7 @@ verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a fold
       out,
     );
     if (result === undefined) return reportCancelled(out);
-    if (out.isJson) out.document(result);
-    else print(result as unknown as Result, out);
-    return 0;
+    return out.answer(result, () => print(result as unknown as Result, out));
   },
 });
 

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { readList } from "../../memory/backup/known-backups.ts";
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { namesOf } from "../../feeders/doc-miner/filed-as.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
@@ -38,62 +38,55 @@ export const verb = defineVerb({
   options: options("source= match= dry-run yes|y rewrite-backups"),
   args: [0, Infinity],
   forOwner: true,
-  run: async ({ values, args, config, out }) => {
+  run: async ({ values, args, config, connect, out }) => {
     const asked = await readSelector(args, values.source, values.match);
-    const client = await connectClient({ config, agent: "palace forget", start: "auto" });
-    try {
-      const selector = await wholeSelector(client, config, asked, out);
-      const preview = await client.call("memory.forgetPreview", selector);
-      if (values["dry-run"] === true) {
-        const files = findTraces(config, preview);
-        const { traces: _pieces, marks: _marks, ids: _ids, ...shown } = preview;
-        if (out.isJson) out.document({ ...shown, files });
-        else {
-          tellPreview(preview, out);
-          tellFiles("Now in", files, out);
-        }
-        return 0;
-      }
-      if (!out.isJson) tellPreview(preview, out);
-      const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
-      if (!isSure) return 0;
-      const stopTelling = tellOfInterrupt(out);
-      const done = await client.call("memory.forget", selector);
-      const erased = await untilErased(client);
-      stopTelling();
-      const { removed, ...found } = clean(config, preview, selector);
-      // After a complete erasure the ledger no longer holds the asked drawers: the same words in it belong to a drawer that
-      // stays.
-      const isOther = ({ path, what }: Trace): boolean =>
-        erased.pending === 0 && what === "live" && isLedger(config, path);
-      const left = found.left.filter((trace) => !isOther(trace));
-      if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
-      erased.notes.push(...piped(config));
-      const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-      // The rebuilt backup may hold the same words for a drawer that stays.
-      const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
-      const standing = left.filter(({ path }) => !cleaned.has(path));
-      if (out.isJson) out.document({ ...done, ...erased, removed, rewritten, left: standing });
-      else {
-        out.text(
-          `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}${graphRows(done)}; ` +
-            `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
-        );
-        tellFiles("Removed", removed, out);
-        tellFiles("Made anew", rewritten, out);
-        tellFiles("It still stands in", standing, out);
-        for (const line of removalHints(standing)) out.notice(out.spelled(line));
-        for (const note of erased.notes) out.notice(note);
-      }
-      if (erased.pending === 0) return 0;
-      for (const problem of erased.problems) out.notice(problem);
-      out.notice(
-        "forgotten, and not yet out of every file; the broker goes on with it. Repeat the command to look again",
-      );
-      return EXIT_CODES.STORE;
-    } finally {
-      client.close();
+    const client = await connect("palace forget");
+    const selector = await wholeSelector(client, config, asked, out);
+    const preview = await client.call("memory.forgetPreview", selector);
+    if (values["dry-run"] === true) {
+      const files = findTraces(config, preview);
+      const { traces: _pieces, marks: _marks, ids: _ids, ...shown } = preview;
+      return out.answer({ ...shown, files }, () => {
+        tellPreview(preview, out);
+        tellFiles("Now in", files, out);
+      });
     }
+    if (!out.isJson) tellPreview(preview, out);
+    const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
+    if (!isSure) return 0;
+    const stopTelling = tellOfInterrupt(out);
+    const done = await client.call("memory.forget", selector);
+    const erased = await untilErased(client);
+    stopTelling();
+    const { removed, ...found } = clean(config, preview, selector);
+    // After a complete erasure the ledger no longer holds the asked drawers: the same words in it belong to a drawer that
+    // stays.
+    const isOther = ({ path, what }: Trace): boolean =>
+      erased.pending === 0 && what === "live" && isLedger(config, path);
+    const left = found.left.filter((trace) => !isOther(trace));
+    if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
+    erased.notes.push(...piped(config));
+    const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
+    // The rebuilt backup may hold the same words for a drawer that stays.
+    const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
+    const standing = left.filter(({ path }) => !cleaned.has(path));
+    out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {
+      out.text(
+        `Forgotten: ${plural(done.drawers, "drawer row")}, ${plural(done.facts, "fact")}, ${plural(done.links, "link")}${graphRows(done)}; ` +
+          `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
+      );
+      tellFiles("Removed", removed, out);
+      tellFiles("Made anew", rewritten, out);
+      tellFiles("It still stands in", standing, out);
+      for (const line of removalHints(standing)) out.notice(out.spelled(line));
+      for (const note of erased.notes) out.notice(note);
+    });
+    if (erased.pending === 0) return 0;
+    for (const problem of erased.problems) out.notice(problem);
+    out.notice(
+      "forgotten, and not yet out of every file; the broker goes on with it. Repeat the command to look again",
+    );
+    return EXIT_CODES.STORE;
   },
 });
 

@@ -37,16 +37,14 @@ export const verb = defineVerb({
     const file = values.file ?? join(config.model.userHome, ".ssh", "authorized_keys");
     const socketPath = gateSocket(config);
     if (action === "socket" && key === undefined) {
-      if (out.isJson) out.document({ gateSocket: socketPath });
-      else out.text(socketPath);
+      out.answer({ gateSocket: socketPath }, socketPath);
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
       if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
       else out.text(changed ? `The key is let in by ${file}.` : `The key was let in already by ${file}.`);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
-      if (out.isJson) out.document({ file, revoked });
-      else out.text(revoked ? `The key is gone from ${file}.` : `${file} has no such entry.`);
+      out.answer({ file, revoked }, revoked ? `The key is gone from ${file}.` : `${file} has no such entry.`);
     } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
     return 0;
   },

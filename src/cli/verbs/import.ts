@@ -43,8 +43,7 @@ takes the import back.
       onStop: () => (out.isJson ? undefined : out.notice("Stopping after the part that is being sent.")),
     });
     if (joined === undefined) return reportCancelled(out);
-    if (out.isJson) out.document(joined);
-    else out.text(out.spelled(describe(joined)));
+    out.answer(joined, out.spelled(describe(joined)));
     return joined.complete ? 0 : EXIT_INTERRUPTED;
   },
 });

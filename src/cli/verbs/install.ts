@@ -33,13 +33,11 @@ export const verb = defineVerb({
     if (values.uninstall === true) return runUninstall(name, parts, isDryRun, out);
     if (isClient(name)) {
       const paste = CLIENTS[name](parts.launch.shim);
-      if (out.isJson) out.document({ client: name, changed: false, ...paste });
-      else {
+      return out.answer({ client: name, changed: false, ...paste }, () => {
         if (paste.command !== undefined) out.text(`Run:\n\n${paste.command}\n`);
         out.text(`${paste.command === undefined ? "Put" : "or put"} this into ${paste.file}:\n\n${paste.lines}`);
         out.notice(`nothing was changed: the settings of ${name} are yours to write`);
-      }
-      return 0;
+      });
     }
     if (name !== "all") assertAgent(name, Object.keys(CLIENTS));
     const isMeant = (agent: Parameters<typeof findAgent>[0]): boolean => {

@@ -1,5 +1,4 @@
 /** `palace status jobs`: lists the broker's long-running jobs, running and done. */
-import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { formatDuration, printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -10,36 +9,32 @@ export const verb = defineVerb({
 Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
   args: [0, 2],
   forOwner: true,
-  run: async ({ args: [what, id], config, out }) => {
+  run: async ({ args: [what, id], config, connect, out }) => {
     if (what !== undefined && (what !== "cancel" || id === undefined))
       throw new PalaceError(
         "CONFIG_USAGE",
         "palace status jobs takes nothing, or cancel ID",
         "palace status jobs --help",
       );
-    const client = await connectClient({ config, agent: "palace jobs", start: "auto" });
-    try {
-      if (id !== undefined) await client.call("job.cancel", { id });
-      const { jobs } = await client.call("job.list", {});
-      if (out.isJson) out.document({ jobs });
-      else if (jobs.length === 0) out.text("No job is running, and none was since the broker started.");
-      else
-        out.table(
-          jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => [
-            one,
-            kind,
-            state,
-            formatDuration((endedAtMs ?? Date.now()) - startedAtMs),
-            error === null
-              ? state === "running"
-                ? `${step}${total === 0 ? "" : ` ${done}/${total}`}`
-                : ""
-              : printable(error.message),
-          ]),
-        );
-      return 0;
-    } finally {
-      client.close();
-    }
+    const client = await connect("palace jobs");
+    if (id !== undefined) await client.call("job.cancel", { id });
+    const { jobs } = await client.call("job.list", {});
+    if (out.isJson) out.document({ jobs });
+    else if (jobs.length === 0) out.text("No job is running, and none was since the broker started.");
+    else
+      out.table(
+        jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => [
+          one,
+          kind,
+          state,
+          formatDuration((endedAtMs ?? Date.now()) - startedAtMs),
+          error === null
+            ? state === "running"
+              ? `${step}${total === 0 ? "" : ` ${done}/${total}`}`
+              : ""
+            : printable(error.message),
+        ]),
+      );
+    return 0;
   },
 });

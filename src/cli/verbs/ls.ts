@@ -1,5 +1,5 @@
 /** `palace ls [WING[/ROOM]]`: lists wings, the rooms of one, or the drawers of a room. */
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { sourcesShown } from "../feeding/came-from.ts";
 import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
@@ -25,44 +25,40 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
   --page N    list the Nth page of them`,
   options: options("recent limit= page="),
   args: [0, 1],
-  run: async ({ values, args: [given = ""], config, out }) => {
+  run: async ({ values, args: [given = ""], config, connect, out }) => {
     const limit = Math.min(readCount(values.limit, "limit", LIMIT, 1), LIMIT_MAX);
     const page = readCount(values.page, "page", 1, 1);
-    const client = await connectClient({ config, agent: config.agentName ?? "palace ls", start: "auto" });
-    try {
-      const wings = await wingsOf(client);
-      const { wing, room } = readPlace(given, wings);
-      const paging = values.limit !== undefined || values.page !== undefined;
-      if (room === undefined && values.recent !== true && !paging) {
-        if (wing === undefined) tellWings(wings, out);
-        else tellRooms(wing, wings[wing] ?? {}, out);
-        return 0;
-      }
-      const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
-      const found = await client.call("drawer.list", { ...place, limit, offset: (page - 1) * limit });
-      const drawers = found.drawers as unknown as ShownDrawer[];
-      if (out.isJson) {
-        out.document({ ...place, ...found });
-        return 0;
-      }
-      const sourceOf = sourcesShown(config);
-      out.table(
-        drawers.map((drawer) => [
-          ...[shortId(drawer.drawer_id), timeOf(drawer)],
-          ...(room === undefined ? [`${drawer.wing}/${drawer.room}`] : []),
-          titleOfDrawer(drawer, drawer.source_path === "" ? "" : sourceOf(drawer.source_path)),
-        ]),
-      );
-      const seen = found.offset + drawers.length;
-      if (seen < found.total) {
-        const more = [given === "" ? "" : ` ${quoted(given)}`, values.recent === true ? " --recent" : ""].join("");
-        const size = values.limit === undefined ? "" : ` --limit ${limit}`;
-        out.notice(out.spelled(`${seen} of ${found.total}; more: palace ls${more}${size} --page ${page + 1}`));
-      } else if (drawers.length === 0) out.notice(`page ${page} is empty: there are ${plural(found.total, "drawer")}`);
+    const client = await connect(config.agentName ?? "palace ls");
+    const wings = await wingsOf(client);
+    const { wing, room } = readPlace(given, wings);
+    const paging = values.limit !== undefined || values.page !== undefined;
+    if (room === undefined && values.recent !== true && !paging) {
+      if (wing === undefined) tellWings(wings, out);
+      else tellRooms(wing, wings[wing] ?? {}, out);
       return 0;
-    } finally {
-      client.close();
     }
+    const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
+    const found = await client.call("drawer.list", { ...place, limit, offset: (page - 1) * limit });
+    const drawers = found.drawers as unknown as ShownDrawer[];
+    if (out.isJson) {
+      out.document({ ...place, ...found });
+      return 0;
+    }
+    const sourceOf = sourcesShown(config);
+    out.table(
+      drawers.map((drawer) => [
+        ...[shortId(drawer.drawer_id), timeOf(drawer)],
+        ...(room === undefined ? [`${drawer.wing}/${drawer.room}`] : []),
+        titleOfDrawer(drawer, drawer.source_path === "" ? "" : sourceOf(drawer.source_path)),
+      ]),
+    );
+    const seen = found.offset + drawers.length;
+    if (seen < found.total) {
+      const more = [given === "" ? "" : ` ${quoted(given)}`, values.recent === true ? " --recent" : ""].join("");
+      const size = values.limit === undefined ? "" : ` --limit ${limit}`;
+      out.notice(out.spelled(`${seen} of ${found.total}; more: palace ls${more}${size} --page ${page + 1}`));
+    } else if (drawers.length === 0) out.notice(`page ${page} is empty: there are ${plural(found.total, "drawer")}`);
+    return 0;
   },
 });
 

@@ -131,9 +131,7 @@ async function door({ config, values, out }: Omit<Asked, "client">): Promise<num
   if (local && off) throw usageError(USAGE, "door takes --local or --off");
   const report = local || off ? await letOwnerIn(config, local) : await doorOf(config);
   if (local) assertOpen(report);
-  if (out.isJson) out.document({ door: report ?? null });
-  else out.text(describeDoor(report));
-  return 0;
+  return out.answer({ door: report ?? null }, describeDoor(report));
 }
 
 function describeDoor(report: OutcomeDoorReport | undefined): string {
@@ -158,9 +156,7 @@ async function stats({ client, out }: Asked): Promise<number> {
 
 async function why({ client, first: id, out }: Asked): Promise<number> {
   const memory = await told(client, id);
-  if (out.isJson) out.document(memory);
-  else print(memory, out);
-  return 0;
+  return out.answer(memory, () => print(memory, out));
 }
 
 function print(memory: MemoryTold, out: Output): void {
@@ -290,9 +286,7 @@ async function remove({ client, config, first: title, out }: Asked): Promise<num
   const { removed } = await client.call("book.remove", { title });
   if (removed === 0) throw new PalaceError("PROTOCOL_BAD_PARAMS", `no book ${title}`, "palace outcome books");
   const undo = out.spelled(undoCommand(config.agentName ?? PERSON, sinceMs, Date.now()));
-  if (out.isJson) out.document({ title, removed, undo });
-  else out.text(`${title}: ${removed} chunks removed\nto bring it back: ${undo}`);
-  return 0;
+  return out.answer({ title, removed, undo }, `${title}: ${removed} chunks removed\nto bring it back: ${undo}`);
 }
 
 async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
@@ -305,9 +299,7 @@ async function importFolder({ client, config, first: dir, values, out }: Asked):
     silent: out.isJson,
     profile,
   });
-  if (out.isJson) out.document(imported);
-  else out.text(out.spelled(describeImport(imported, IMPORTER)));
-  return 0;
+  return out.answer(imported, out.spelled(describeImport(imported, IMPORTER)));
 }
 
 async function exportFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
@@ -317,9 +309,7 @@ async function exportFolder({ client, config, first: dir, values, out }: Asked):
     silent: out.isJson,
     profile: await profileFor(config, values.profile),
   });
-  if (out.isJson) out.document(exported);
-  else out.text(out.spelled(describeExport(exported)));
-  return 0;
+  return out.answer(exported, out.spelled(describeExport(exported)));
 }
 
 /** Errors: CONFIG_USAGE for a name that Roampal's registry does not hold. */

@@ -1,5 +1,4 @@
 /** `palace repair status`: reports on ledger and public palace, read-only. */
-import { connectClient } from "../../wire/client/client.ts";
 import type { CollectionHealth, PalaceHealthReport } from "../../protocol/spec.ts";
 import { plural } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -14,16 +13,15 @@ export const verb = defineVerb({
 
 Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
 segments, and how far both are apart. Exit code 1 when \`palace repair\` would put something right.`,
-  run: async ({ config, out }) => {
-    const client = await connectClient({ config, agent: "palace repair-status", start: "auto" });
-    const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS }).finally(() => client.close());
+  run: async ({ config, connect, out }) => {
+    const client = await connect("palace repair-status");
+    const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });
     const faults = faultsOf(report);
-    if (out.isJson) out.document({ ...report, faults });
-    else {
+    out.answer({ ...report, faults }, () => {
       out.table(rowsOf(report));
       for (const fault of faults) out.text(`! ${fault}`);
       out.text(out.spelled(faults.length === 0 ? wellBut(report) : "To put it right: palace repair"));
-    }
+    });
     return faults.length === 0 ? 0 : EXIT_UNWELL;
   },
 });

@@ -14,9 +14,7 @@ do not wait, writes wait while the index of words is made. If it is killed, the 
   run: async ({ config, out }) => {
     const result = await runJob(config, { kind: "repair" }, out);
     if (result === undefined) return reportCancelled(out);
-    if (out.isJson) out.document(result);
-    else print(result as unknown as Repaired, out);
-    return 0;
+    return out.answer(result, () => print(result as unknown as Repaired, out));
   },
 });
 

@@ -85,16 +85,14 @@ A broker in a container of this machine's engine is given FILE through the engin
       if (!(await isWanted({ before, there }, values.yes))) return 0;
       listAllAgain(staged.folder);
       const done = await exchange(config, file, staged, { withTokens, noStart: values["no-start"] === true });
-      if (out.isJson) out.document({ ...coming, before, there, ...done });
-      else {
+      return out.answer({ ...coming, before, there, ...done }, () => {
         for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
         out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
         if (config.driver === "chroma")
           out.notice(
             "the Chroma server still has what was filed since, which comes back from there; empty it first if it must not",
           );
-      }
-      return 0;
+      });
     } finally {
       if (staged !== undefined) leaveStaged(home, staged);
       if (isNew && readdirSync(home).length === 0) rmdirSync(home);

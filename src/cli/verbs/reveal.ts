@@ -1,5 +1,4 @@
 /** `palace reveal DRAWER_ID`: prints a drawer as it was filed, for people; agents get it with its secrets masked. */
-import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { wholeId } from "../terminal/drawer.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -11,21 +10,15 @@ Prints a drawer's text word for word, also where tools mask a secret in it ([red
 the broker's machine and for admins' tokens; the broker's log notes who looked at which drawer.`,
   args: [1, 1],
   forOwner: true,
-  run: async ({ args: [id = ""], config, out }) => {
-    const client = await connectClient({ config, agent: "palace reveal", start: "auto" });
-    try {
-      const answer = await client.call("drawer.reveal", { id: await wholeId(client, id) });
-      if (!answer.found)
-        throw new PalaceError(
-          "PROTOCOL_BAD_PARAMS",
-          `no drawer ${id}`,
-          "look for its id: palace search WORDS, or palace ls",
-        );
-      if (out.isJson) out.document(answer.drawer);
-      else out.text(String(answer.drawer["content"]));
-      return 0;
-    } finally {
-      client.close();
-    }
+  run: async ({ args: [id = ""], config, connect, out }) => {
+    const client = await connect("palace reveal");
+    const answer = await client.call("drawer.reveal", { id: await wholeId(client, id) });
+    if (!answer.found)
+      throw new PalaceError(
+        "PROTOCOL_BAD_PARAMS",
+        `no drawer ${id}`,
+        "look for its id: palace search WORDS, or palace ls",
+      );
+    return out.answer(answer.drawer, String(answer.drawer["content"]));
   },
 });

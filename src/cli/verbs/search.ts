@@ -1,5 +1,5 @@
 /** `palace search QUERY`: prints for people what an agent would find. */
-import { type Client, connectClient } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
@@ -59,10 +59,10 @@ matching words with its file, line and heading, in a pipe a line with all of the
 meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.`,
   options: options("wing= room= limit= mode= explain"),
   args: [1, Infinity],
-  run: async ({ values, args, config, out }) => {
+  run: async ({ values, args, config, connect, out }) => {
     const mode = readMode(values.mode);
     const limit = readCount(values.limit, "limit", LIMIT_DEFAULT, 1);
-    const client = await connectClient({ config, agent: "palace search", start: "auto" });
+    const client = await connect("palace search");
     const startedAt = performance.now();
     const found = await client.call("drawer.search", {
       query: args.join(" "),
@@ -79,7 +79,6 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
     const isEmpty = !Array.isArray(found["results"]) || found["results"].length === 0;
     if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
-    client.close();
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
     if (out.isJson) {

@@ -1,5 +1,4 @@
 /** `palace show ID`: prints one memory and where it came from. */
-import { connectClient } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
@@ -18,28 +17,22 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
   options: options("unmask"),
   args: [1, 1],
   forOwner: true,
-  run: async ({ values, args: [given = ""], config, out }) => {
-    const client = await connectClient({ config, agent: config.agentName ?? "palace show", start: "auto" });
-    try {
-      const masked = await findDrawer(client, given);
-      const { drawer_id: id } = masked;
-      const shown = values.unmask === true ? { ...masked, ...(await reveal(id)) } : masked;
-      if (out.isJson) {
-        out.document(shown);
-        return 0;
-      }
-      const source = masked.source_path === "" ? "" : shownSource(config, masked.source_path);
-      if (out.isTerminal) out.text(`${aboutOf(masked, source).join("\n")}\n`);
-      const text = String(shown.content);
-      out.text(text);
-      if (values.unmask !== true && text.includes("[redacted: "))
-        out.notice(
-          out.spelled(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`),
-        );
+  run: async ({ values, args: [given = ""], config, connect, out }) => {
+    const client = await connect(config.agentName ?? "palace show");
+    const masked = await findDrawer(client, given);
+    const { drawer_id: id } = masked;
+    const shown = values.unmask === true ? { ...masked, ...(await reveal(id)) } : masked;
+    if (out.isJson) {
+      out.document(shown);
       return 0;
-    } finally {
-      client.close();
     }
+    const source = masked.source_path === "" ? "" : shownSource(config, masked.source_path);
+    if (out.isTerminal) out.text(`${aboutOf(masked, source).join("\n")}\n`);
+    const text = String(shown.content);
+    out.text(text);
+    if (values.unmask !== true && text.includes("[redacted: "))
+      out.notice(out.spelled(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`));
+    return 0;
 
     async function reveal(id: string): Promise<JsonObject> {
       const answer = await client.call("drawer.reveal", { id });

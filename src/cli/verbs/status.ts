@@ -56,11 +56,10 @@ async function report({ config, out }: Pick<Call<{}>, "config" | "out">): Promis
 }
 
 function tellAbsence({ why, hint, ...more }: Absence, out: Output): number {
-  if (out.isJson) out.document({ running: false, ...more, why, hint: out.spelled(hint) });
-  else {
+  out.answer({ running: false, ...more, why, hint: out.spelled(hint) }, () => {
     out.text(`${why}.`);
     out.notice(`  ${out.spelled(hint)}`);
-  }
+  });
   return EXIT_NOT_RUNNING;
 }
 

@@ -14,9 +14,7 @@ stopped with its container.`,
     const box = brokerBox(config);
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
-    if (out.isJson) out.document({ stopped });
-    else out.text(`${stopped ? "The broker has ended." : noneThere(config)}${until}`);
-    return 0;
+    return out.answer({ stopped }, `${stopped ? "The broker has ended." : noneThere(config)}${until}`);
   },
 });
 

@@ -91,8 +91,7 @@ function list(file: string, out: Output): void {
 function revoke(file: string, name: string, out: Output): void {
   if (!revokeToken(file, name))
     throw new PalaceError("CONFIG_USAGE", `there is no token ${name}`, "palace bridge token list");
-  if (out.isJson) out.document({ revoked: name });
-  else out.text(`${name} is revoked; its connections end within a second.`);
+  out.answer({ revoked: name }, `${name} is revoked; its connections end within a second.`);
 }
 
 function day(atMs: number): string {

@@ -1,5 +1,5 @@
 /** `palace call tools [NAME]`: lists the MCP tools that agents see, or one of them with its parameters. */
-import { connectClient, type ToolInfo } from "../../wire/client/client.ts";
+import type { ToolInfo } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
 import { nearestWord } from "../terminal/nearest.ts";
@@ -14,10 +14,9 @@ export const verb = defineVerb({
 Lists the MCP tools with what they do, or the parameters of one; the prefix ${PREFIX} may be left out. --json has everything.
 Example: palace call tools search`,
   args: [0, 1],
-  run: async ({ args: [name], config, out }) => {
-    const client = await connectClient({ config, agent: "palace tools", start: "auto" });
+  run: async ({ args: [name], config, connect, out }) => {
+    const client = await connect("palace tools");
     const tools = await client.listTools();
-    client.close();
     if (name !== undefined) showTool(findTool(tools, name), out);
     else if (out.isJson) out.document(tools);
     else {

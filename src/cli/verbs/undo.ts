@@ -1,5 +1,4 @@
 /** `palace history undo`: undoes what one agent wrote since a given time. */
-import { connectClient } from "../../wire/client/client.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -30,7 +29,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: options("client= since= until= dry-run yes|y"),
   forOwner: true,
-  run: async ({ values, config, out }) => {
+  run: async ({ values, config, connect, out }) => {
     const { client: agent, since, until } = values;
     if (agent === undefined || since === undefined) throw usageError(USAGE, "--client and --since are both needed");
     const now = Date.now();
@@ -41,29 +40,25 @@ export const verb = defineVerb({
       untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
     };
     if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
-    const client = await connectClient({ config, agent: "palace undo", start: "auto" });
-    try {
-      const plan = await client.call("memory.undoPreview", request);
-      if (plan.writes === 0) throw nothingSince(agent, plan);
-      // Writes that arrive after the preview stay.
-      if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
-      if (values["dry-run"] === true) {
-        tell(plan, out, "Would take back");
-        return 0;
-      }
-      if (!out.isJson) tell(plan, out, "To take back");
-      const count = plan.removed + plan.restored + plan.reverted;
-      if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
-      const done = count === 0 ? plan : await client.call("memory.undo", request);
-      if (out.isJson) out.document(done);
-      else
-        out.text(
-          `Taken back: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
-        );
-      return done.refused > 0 ? EXIT_CODES.PALACE : 0;
-    } finally {
-      client.close();
+    const client = await connect("palace undo");
+    const plan = await client.call("memory.undoPreview", request);
+    if (plan.writes === 0) throw nothingSince(agent, plan);
+    // Writes that arrive after the preview stay.
+    if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
+    if (values["dry-run"] === true) {
+      tell(plan, out, "Would take back");
+      return 0;
     }
+    if (!out.isJson) tell(plan, out, "To take back");
+    const count = plan.removed + plan.restored + plan.reverted;
+    if (count > 0 && !(await confirm(`Take back ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
+    const done = count === 0 ? plan : await client.call("memory.undo", request);
+    if (out.isJson) out.document(done);
+    else
+      out.text(
+        `Taken back: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
+      );
+    return done.refused > 0 ? EXIT_CODES.PALACE : 0;
   },
 });
 
