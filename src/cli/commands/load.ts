@@ -1,6 +1,6 @@
 /** The file of each command. Only the file of the given verb is loaded. */
 import type { Verb } from "../define-verb.ts";
-import type { ALSO, CommandName, OldName } from "./table.ts";
+import { type ALSO, type CommandName, OLD_NAMES, type OldName } from "./table.ts";
 
 export type Load = () => Promise<{ verb: Verb }>;
 
@@ -59,25 +59,18 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   why: () => import("../verbs/why.ts"),
 };
 
-/** Subverbs with a file of their own; the verb's own file has the others. */
-export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<string, Load>>>>> = {
-  backup: { restore: LOADERS.restore, verify: LOADERS.verify },
-  bridge: { gate: LOADERS.gate, token: LOADERS.token },
-  call: { tools: LOADERS.tools },
-  events: { artifact: LOADERS.artifact, task: LOADERS.task },
-  history: { undo: LOADERS.undo },
-  import: { adopt: LOADERS.adopt },
-  install: { remove: LOADERS.uninstall, status: LOADERS.agents },
-  mine: { why: LOADERS.why },
-  repair: {
-    closets: LOADERS.closets,
-    compact: LOADERS.compact,
-    migrate: LOADERS.migrate,
-    status: LOADERS["repair-status"],
-  },
-  status: { jobs: LOADERS.jobs, logs: LOADERS.logs, spool: LOADERS.spool },
-  up: { demo: LOADERS.demo },
-};
+/** Subverbs with a file of their own: those that were verbs once, and two that still are. The verb's own file has the others. */
+export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<string, Load>>>>> = subLoaders();
+
+function subLoaders(): Record<string, Record<string, Load>> {
+  const loaders: Record<string, Record<string, Load>> = {};
+  const calls = { ...OLD_NAMES, gate: "palace bridge gate", logs: "palace status logs" };
+  for (const [old, call] of Object.entries(calls)) {
+    const [, verb = "", sub = ""] = call.split(" ");
+    if (/^[a-z]/.test(sub)) (loaders[verb] ??= {})[sub] = LOADERS[old as keyof typeof calls];
+  }
+  return loaders;
+}
 
 export function loaderOf(name: string): Load | undefined {
   return Object.hasOwn(LOADERS, name) ? LOADERS[name as keyof typeof LOADERS] : undefined;

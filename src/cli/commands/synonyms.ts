@@ -10,99 +10,43 @@ export type Synonym = Readonly<{
   runs?: readonly string[];
 }>;
 
-const runs = (means: string, ...words: readonly string[]): Synonym => ({ means, runs: words });
-const suggests = (means: string): Synonym => ({ means });
+/** Words that a person tries for one call, and the call as it is typed. */
+const suggested = (means: string, words: string): [string, Synonym][] =>
+  words.split(" ").map((word) => [word, { means }]);
+const run = (means: string, words: string): [string, Synonym][] => {
+  const runs = means.split(" ").filter((word, at) => at > 0 && word !== word.toUpperCase());
+  return words.split(" ").map((word) => [word, { means, runs }]);
+};
 
-const ADD = runs("palace add TEXT", "add");
-const LS = runs("palace ls", "ls");
-const SHOW = runs("palace show ID", "show");
-const SEARCH = runs("palace search WORDS", "search");
-const HISTORY = runs("palace history", "history");
-const MINE = runs("palace mine PATH", "mine");
-const STATUS = runs("palace status", "status");
-const DOCTOR = runs("palace doctor", "doctor");
-const EDIT = suggests("palace edit ID");
-const RM = suggests("palace rm ID");
-const UP = suggests("palace up");
-const INSTALL = suggests("palace install all");
-const DEVBOX = suggests("palace devbox shell");
-const BROWSE = suggests("palace ls");
-
-export const SYNONYMS = {
-  remember: ADD,
-  note: ADD,
-  memo: ADD,
-  save: ADD,
-  store: ADD,
-  write: ADD,
-  create: ADD,
-  new: ADD,
-  put: ADD,
-  list: LS,
-  memories: LS,
-  notes: LS,
-  wings: LS,
-  rooms: LS,
-  browse: LS,
-  dir: LS,
-  get: SHOW,
-  cat: SHOW,
-  view: SHOW,
-  open: SHOW,
-  read: SHOW,
-  print: SHOW,
-  find: SEARCH,
-  query: SEARCH,
-  ask: SEARCH,
-  recall: SEARCH,
-  lookup: SEARCH,
-  grep: SEARCH,
-  log: HISTORY,
-  journal: HISTORY,
-  ingest: MINE,
-  index: MINE,
-  feed: MINE,
-  scan: MINE,
-  ps: STATUS,
-  info: STATUS,
-  stats: STATUS,
-  health: DOCTOR,
-  check: DOCTOR,
-  update: EDIT,
-  change: EDIT,
-  modify: EDIT,
-  delete: RM,
-  remove: RM,
-  del: RM,
-  unlink: RM,
-  erase: suggests("palace forget ID"),
-  load: suggests("palace import FILE"),
-  merge: suggests("palace import FILE"),
-  dump: suggests("palace export DIR"),
-  snapshot: suggests("palace backup"),
-  settings: runs("palace config list", "config", "list"),
-  set: suggests("palace config set KEY VALUE"),
-  setup: UP,
-  init: UP,
-  connect: INSTALL,
-  wire: INSTALL,
-  login: INSTALL,
-  sync: suggests("palace mine PATH"),
-  watch: suggests("palace events watch"),
-  web: BROWSE,
-  ui: BROWSE,
-  gui: BROWSE,
-  shell: DEVBOX,
-  box: DEVBOX,
-  docker: DEVBOX,
-  run: suggests("palace start"),
-  serve: suggests("palace start"),
-  kill: suggests("palace stop"),
-  quit: suggests("palace stop"),
-  fix: suggests("palace doctor --fix"),
-  rebuild: suggests("palace repair"),
-} as const satisfies Readonly<Record<string, Synonym>>;
+export const SYNONYMS: Readonly<Record<string, Synonym>> = Object.fromEntries([
+  ...run("palace add TEXT", "remember note memo save store write create new put"),
+  ...run("palace ls", "list memories notes wings rooms browse dir"),
+  ...run("palace show ID", "get cat view open read print"),
+  ...run("palace search WORDS", "find query ask recall lookup grep"),
+  ...run("palace history", "log journal"),
+  ...run("palace mine PATH", "ingest index feed scan"),
+  ...run("palace status", "ps info stats"),
+  ...run("palace doctor", "health check"),
+  ...suggested("palace edit ID", "update change modify"),
+  ...suggested("palace rm ID", "delete remove del unlink"),
+  ...suggested("palace forget ID", "erase"),
+  ...suggested("palace import FILE", "load merge"),
+  ...suggested("palace export DIR", "dump"),
+  ...suggested("palace backup", "snapshot"),
+  ...run("palace config list", "settings"),
+  ...suggested("palace config set KEY VALUE", "set"),
+  ...suggested("palace up", "setup init"),
+  ...suggested("palace install all", "connect wire login"),
+  ...suggested("palace mine PATH", "sync"),
+  ...suggested("palace events watch", "watch"),
+  ...suggested("palace ls", "web ui gui"),
+  ...suggested("palace devbox shell", "shell box docker"),
+  ...suggested("palace start", "run serve"),
+  ...suggested("palace stop", "kill quit"),
+  ...suggested("palace doctor --fix", "fix"),
+  ...suggested("palace repair", "rebuild"),
+]);
 
 export function findSynonym(word: string): Synonym | undefined {
-  return Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word as keyof typeof SYNONYMS] : undefined;
+  return Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
 }
