@@ -55,7 +55,7 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   env: Env;
   out: Output;
   /** Returns a client of the broker, which is started if need be, and closed when the verb has ended. */
-  connect(agent: string): Promise<Client>;
+  connect: (agent: string) => Promise<Client>;
 };
 
 export type VerbParts<T extends ParseArgsOptionsConfig> = {

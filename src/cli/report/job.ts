@@ -31,6 +31,17 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
   }
 }
 
+/** Runs a job that is all of a verb's work, and prints its result. Returns the exit code. */
+export async function answerJob<R>(
+  config: Config,
+  request: JobRequest,
+  out: Output,
+  print: (result: R) => void,
+): Promise<number> {
+  const result = await runJob(config, request, out);
+  return result === undefined ? reportCancelled(out) : out.answer(result, () => print(result as R));
+}
+
 /** For a cancelled job: what is said, and the exit code. */
 export function reportCancelled(out: Output): number {
   out.answer({ cancelled: true }, () => out.notice("Cancelled; nothing was changed."));

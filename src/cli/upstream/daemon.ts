@@ -1,6 +1,7 @@
 /** `mempalace daemon`: the broker is the daemon, so its actions are `palace start`, `stop`, `status` and `jobs`. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
+import { handOn } from "./format.ts";
 
 const ACTIONS: Readonly<Record<string, () => Promise<{ verb: Verb }>>> = {
   start: () => import("../verbs/start.ts"),
@@ -34,7 +35,6 @@ export const verb = defineVerb({
         "--foreground is an option of the broker",
         "mempalace-broker --foreground",
       );
-    const handed = config.handedOn();
-    return (await action()).verb.execute([...handed.palace, ...(out.isJson ? ["--json"] : [])], handed.env);
+    return handOn((await action()).verb, [], { config, out });
   },
 });

@@ -2,6 +2,7 @@
 import type { Config } from "../../config/config.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { hasPalace } from "../terminal/place.ts";
+import type { Call, Verb } from "../define-verb.ts";
 
 /** Formats a float as Python prints it. */
 export function pythonFloat(value: number): string {
@@ -40,6 +41,16 @@ export function isWithoutPalace(config: Config, out: Output): boolean {
   const hint = "Run: mempalace init <dir> && mempalace mine <dir>";
   out.answer({ error: "No palace found", hint }, () => explainNoPalace(out, config.paths.palaceDir));
   return true;
+}
+
+/** Runs another command with this call's palace, environment and --json. */
+export function handOn(
+  verb: Verb,
+  args: readonly string[],
+  { config, out }: Pick<Call<{}>, "config" | "out">,
+): Promise<number> {
+  const { palace, env } = config.handedOn();
+  return verb.execute([...args, ...palace, ...(out.isJson ? ["--json"] : [])], env);
 }
 
 /** Asks `[y/N]` on a terminal; without one the answer is no. */

@@ -65,10 +65,10 @@ export const verb = defineVerb({
 Prints a guide for an agent, as Markdown.`,
   args: [0, 1],
   place: "any",
-  run: async ({ args: [name], out }) => {
+  run: ({ args: [name], out }) => {
     if (name === undefined) out.text(`usage: mempalace instructions {${Object.keys(GUIDES).join(",")}}`);
     else if (Object.hasOwn(GUIDES, name)) process.stdout.write(GUIDES[name] ?? "");
     else throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, "mempalace instructions");
-    return await Promise.resolve(0);
+    return 0;
   },
 });

@@ -7,7 +7,7 @@ export const verb = defineVerb({
 
 Prints how to register the MCP server with Claude Code and Codex.`,
   place: "any",
-  run: async ({ config: { paths }, out }) => {
+  run: ({ config: { paths }, out }) => {
     const base = "mempalace-mcp";
     const isNamed = paths.palaceDir === paths.home;
     const server = isNamed ? `${base} --palace ${quoted(paths.home)}` : base;
@@ -25,7 +25,6 @@ Prints how to register the MCP server with Claude Code and Codex.`,
             `  ${base} --palace /path/to/palace`,
           ]),
     ];
-    out.answer({ server }, lines.join("\n"));
-    return await Promise.resolve(0);
+    return out.answer({ server }, lines.join("\n"));
   },
 });

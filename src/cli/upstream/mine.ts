@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { verb as mine } from "../verbs/mine.ts";
+import { handOn } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
 /** Mode → the feeder's name. */
@@ -63,9 +64,7 @@ rtf epub). Run it again at any time: only what is new is filed.`,
       if (Array.isArray(value)) for (const one of value) given.push(`--${name}=${String(one)}`);
       else given.push(value === true ? `--${name}` : `--${name}=${String(value)}`);
     }
-    const handed = config.handedOn();
-    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
-    return mine.execute([kind, dir, ...given, ...common], handed.env).catch((error: unknown) => {
+    return handOn(mine, [kind, dir, ...given], { config, out }).catch((error: unknown) => {
       if (!(error instanceof PalaceError && error.code === "CONFIG_USAGE" && /option/i.test(error.message)))
         throw error;
       throw new PalaceError(

@@ -1,9 +1,8 @@
 /** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
-import { verb as migratePalace } from "../verbs/migrate.ts";
-import { verb as repairPalace } from "../verbs/repair.ts";
-import { confirmed, isWithoutPalace } from "./format.ts";
+import { migrate as migratePalace, verb as repairPalace } from "../verbs/repair.ts";
+import { confirmed, handOn, isWithoutPalace } from "./format.ts";
 
 const MODES = ["legacy", "max-seq-id", "from-sqlite"];
 
@@ -30,17 +29,14 @@ Asks first unless --yes; no terminal counts as no.`,
           "mempalace repair --yes",
         );
     if (isWithoutPalace(config, out)) return 0;
-    const handed = config.handedOn();
-    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
     if (values["dry-run"] === true) {
-      const { verb } = await import("../verbs/repair-status.ts");
-      await verb.execute(common, handed.env);
+      await handOn((await import("../verbs/repair-status.ts")).verb, [], { config, out });
       return 0;
     }
     if (!(await confirmed("Make the palace anew from the ledger?", values.yes))) {
       return out.answer({ aborted: true, hint: out.spelled("mempalace repair --yes") }, () => out.notice("  Aborted."));
     }
-    return repairPalace.execute(common, handed.env);
+    return handOn(repairPalace, [], { config, out });
   },
 });
 
@@ -52,11 +48,9 @@ Makes a palace of an older Chroma, or one that cannot be written, anew from this
   place: "any",
   run: async ({ values, config, out }) => {
     if (isWithoutPalace(config, out)) return 0;
-    const handed = config.handedOn();
-    const common = [...handed.palace, ...(out.isJson ? ["--json"] : [])];
     const isSure = values["dry-run"] !== true && (await confirmed("Make the palace anew if it needs it?", values.yes));
     if (!isSure && values["dry-run"] !== true)
       out.notice(out.spelled("  only looking; to do it: mempalace migrate --yes"));
-    return migratePalace.execute(isSure ? common : [...common, "--dry-run"], handed.env);
+    return handOn(migratePalace, isSure ? [] : ["--dry-run"], { config, out });
   },
 });

@@ -26,7 +26,7 @@ Takes the .txt files of a folder apart that hold several Claude Code sessions, a
   options: options("output-dir= dry-run min-sessions="),
   args: [1, 1],
   place: "any",
-  run: async ({ values, args: [dir = ""], config: { paths }, out }) => {
+  run: ({ values, args: [dir = ""], config: { paths }, out }) => {
     const sessionsMin = readCount(values["min-sessions"], "min-sessions", SESSIONS_MIN);
     const isDryRun = values["dry-run"] === true;
     // A missing folder holds no transcripts, as it does upstream.
@@ -36,7 +36,7 @@ Takes the .txt files of a folder apart that hold several Claude Code sessions, a
     if (found.length === 0) {
       say(`No mega-files found in ${source} (min ${sessionsMin} sessions).`);
       if (out.isJson) out.document({ source, dryRun: isDryRun, files: [], created: 0 });
-      return await Promise.resolve(0);
+      return 0;
     }
     const given = values["output-dir"];
     const outputDir = given === undefined || given === "" ? source : resolve(given);

@@ -2,6 +2,7 @@
 import { EXIT_PARTIAL } from "../feeding/mining.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { verb as sweep } from "../verbs/sweep.ts";
+import { handOn } from "./format.ts";
 
 /** Upstream's exit code when some files could not be filed. */
 const EXIT_SOME_FAILED = 2;
@@ -15,8 +16,7 @@ Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl
   args: [1, 1],
   place: "any",
   run: async ({ args: [target = ""], config, out }) => {
-    const handed = config.handedOn();
-    const code = await sweep.execute([target, ...handed.palace, ...(out.isJson ? ["--json"] : [])], handed.env);
+    const code = await handOn(sweep, [target], { config, out });
     return code === EXIT_PARTIAL ? EXIT_SOME_FAILED : code;
   },
 });

@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import type { JsonObject } from "../../protocol/spec.ts";
-import { reportCancelled, runJob } from "../report/job.ts";
+import { answerJob } from "../report/job.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
@@ -19,24 +18,19 @@ verified by count and hash, and not before. Ctrl-C leaves nothing. DIR is a fold
   --partial          leave out drawers that have no vector yet`,
   options: options("chroma= without-chroma partial"),
   args: [1, 1],
-  run: async ({ values, args, config, out }) => {
+  run: ({ values, args, config, out }) => {
     const dir = resolve(args[0] ?? "");
     const without = values["without-chroma"] === true;
     if (without && values.chroma !== undefined)
       throw new PalaceError("CONFIG_USAGE", "--chroma and --without-chroma exclude each other", "leave one out");
     const named = values.chroma?.includes("/") === true ? resolve(values.chroma) : values.chroma;
     const chroma = without ? null : named;
-    const result = await runJob(
-      config,
-      { kind: "export", dir, partial: values.partial === true, ...(chroma !== undefined && { chroma }) },
-      out,
-    );
-    if (result === undefined) return reportCancelled(out);
-    return out.answer(result, () => print(result as unknown as Result, out));
+    const asked = { dir, partial: values.partial === true, ...(chroma !== undefined && { chroma }) };
+    return answerJob<Result>(config, { kind: "export", ...asked }, out, (result) => print(result, out));
   },
 });
 
-type Result = JsonObject & {
+type Result = {
   dir: string;
   drawers: number;
   leftOut: number;

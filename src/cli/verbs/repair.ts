@@ -1,8 +1,7 @@
-/** `palace repair`: rebuilds everything that is made from the ledger. */
-import type { JsonObject } from "../../protocol/spec.ts";
-import { reportCancelled, runJob } from "../report/job.ts";
-import { type Output, plural } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+/** `palace repair`, `repair migrate` and `repair compact`: each is one job of the broker. */
+import { answerJob } from "../report/job.ts";
+import { formatBytes, type Output, plural } from "../terminal/output.ts";
+import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
   usage: `palace repair
@@ -11,11 +10,39 @@ Rebuilds the ledger's indexes (words, counts, short forms of vectors), and the p
 new palace beside the old one, verifies it by count and hash, renames it into place and keeps the old one. Agents may go on: reads
 do not wait, writes wait while the index of words is made. If it is killed, the old or the new palace is there; run it again.`,
   forOwner: true,
-  run: async ({ config, out }) => {
-    const result = await runJob(config, { kind: "repair" }, out);
-    if (result === undefined) return reportCancelled(out);
-    return out.answer(result, () => print(result as unknown as Repaired, out));
-  },
+  run: ({ config, out }) => answerJob<Repaired>(config, { kind: "repair" }, out, (result) => print(result, out)),
+});
+
+export const migrate = defineVerb({
+  usage: `palace repair migrate [--dry-run]
+
+Tries whether the public palace can be written, read and deleted from as it is; if not, rebuilds the palace from the ledger as
+\`palace repair\` does, and keeps the old one. Changes nothing if the palace works.
+
+  --dry-run   only say whether it is needed, and why`,
+  options: options("dry-run"),
+  forOwner: true,
+  run: ({ values, config, out }) =>
+    answerJob<Migrated>(config, { kind: "migrate", dryRun: values["dry-run"] === true }, out, (result) => {
+      const { needed, why, driver, palace = null } = result;
+      out.text(needed ? `Needed: ${why ?? ""}` : "Nothing to do: the palace can be worked with as it is.");
+      if (needed && driver !== undefined) printRebuilt({ driver, palace }, out);
+    }),
+});
+
+export const compact = defineVerb({
+  usage: `palace repair compact
+
+Gives the disk back what deleted drawers, undos and replaced sources have left free in the ledger, by rewriting its file.
+Agents may go on: reads do not wait, writes wait while the file is written (some seconds for a gigabyte). Needs free space of
+twice the ledger's size meanwhile; where that is not there, it says so and nothing is changed. Rarely needed: most free space
+is given back by itself while nobody writes, and all of it after a forget.`,
+  forOwner: true,
+  run: ({ config, out }) =>
+    answerJob<Compacted>(config, { kind: "compact" }, out, ({ beforeBytes, afterBytes, isLogCut }) => {
+      out.text(`ledger: ${formatBytes(beforeBytes)} before, ${formatBytes(afterBytes)} now`);
+      if (!isLogCut) out.text("  its log is being read and is cut by one of the next writes");
+    }),
 });
 
 type Rebuilt = {
@@ -29,8 +56,9 @@ type Rebuilt = {
     others: { name: string; rows: number; unreadable: number }[];
   } | null;
 };
-type Repaired = JsonObject &
-  Rebuilt & { ledger: { placesCorrected: number; codesCorrected: number; queuedAgain: number } };
+type Migrated = { needed: boolean; why: string | null } & Partial<Rebuilt>;
+type Compacted = { beforeBytes: number; afterBytes: number; isLogCut: boolean };
+type Repaired = Rebuilt & { ledger: { placesCorrected: number; codesCorrected: number; queuedAgain: number } };
 
 function print({ ledger, ...rest }: Repaired, out: Output): void {
   const { placesCorrected, codesCorrected, queuedAgain } = ledger;
@@ -45,8 +73,8 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
   printRebuilt(rest, out);
 }
 
-/** Prints the state of the public palace; also used by `palace repair migrate`. */
-export function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
+/** Prints the state of the public palace. */
+function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
   if (driver === "none") out.text("palace: none is kept (MEMPALACE_DRIVER); an existing one was left alone");
   if (driver === "chroma")
     out.text(out.spelled("palace: every drawer is sent to Chroma again; `palace status` tells how far"));
