@@ -71,7 +71,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   /** True: the command itself shows what is wrong with the settings file. */
   showsSettingsFaults?: boolean;
   /** Returns the exit code. Errors: PalaceError for errors that the user can fix. */
-  run(call: Call<T>): number | Promise<number>;
+  run: (call: Call<T>) => number | Promise<number>;
 };
 
 export type Verb = {

@@ -3,19 +3,28 @@
  * each looks again before it acts. No fix deletes a user's text, or a file that is not ours. Imported by
  * verbs/doctor.ts.
  */
-import { findBroker } from "../../wire/client/discover.ts";
-import { Spool } from "../../wire/client/spool.ts";
-import { ensureBroker, foreignMount } from "../../wire/client/start.ts";
-import { connectClient } from "../../wire/client/client.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
-import type { Config } from "../../config/config.ts";
-import { isStopped, vanishedPalace } from "../../base/state-files.ts";
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
+import { dirname, join } from "node:path";
+import { AGENTS } from "../../agents/install/agent-files.ts";
+import { install, wiringOf } from "../../agents/install/install.ts";
+import type { Change } from "../../agents/install/plan.ts";
+import { canWrite } from "../../base/can-write.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { tryFlock } from "../../base/libc.ts";
+import { dropStarting, isStopped, isWanted, staleStart, unwritable, vanishedPalace } from "../../base/state-files.ts";
+import type { Config } from "../../config/config.ts";
+import { ownBackups } from "../../memory/backup/known-backups.ts";
+import { backupName } from "../../memory/backup/name.ts";
+import { isBridged } from "../../wire/client/bridge.ts";
+import { connectClient } from "../../wire/client/client.ts";
+import { findBroker, readBrokerFile } from "../../wire/client/discover.ts";
+import { Spool } from "../../wire/client/spool.ts";
+import { ensureBroker, foreignMount, START_MARK_MS } from "../../wire/client/start.ts";
+import { overdueFolder } from "../report/backup-health.ts";
+import { backUp } from "../report/take-backup.ts";
+import { willChange, wiringParts } from "../report/wiring.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
-import { agentFixes } from "./fix-agents.ts";
-import { backupFixes } from "./fix-backup.ts";
-import { folderFixes, leftoverFixes } from "./fix-files.ts";
 
 /** `error`: it was tried and is as it was. `state` is `planned` with --dry-run. */
 export type Fixed = {
@@ -105,5 +114,160 @@ function count(spool: Spool): number {
     return spool.entries().length;
   } catch {
     return 0;
+  }
+}
+
+export function agentFixes(config: Config): Fix[] {
+  const parts = wiringParts(config, undefined);
+  return AGENTS.flatMap((agent): Fix[] => {
+    const changes = driftOf(agent, parts);
+    if (changes.length === 0 || changes.some(namesAnother)) return [];
+    const what = `wire ${agent} again: ${changes.map(({ path }) => path).join(", ")}`;
+    const run = (): string => {
+      const { backups } = install(agent, parts, false);
+      return backups.size === 0 ? what : `${what} (${plural(backups.size, "file")} copied beside itself first)`;
+    };
+    return [{ name: "agents", what, run }];
+  });
+}
+
+/** Returns no change for settings that cannot be read: `palace install status` reports them. */
+function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
+  try {
+    if (wiringOf(agent, parts) !== "drifted") return [];
+    return install(agent, parts, true).changes.filter(({ action }) => willChange(action));
+  } catch {
+    return [];
+  }
+}
+
+/** Returns true if the agent is wired with `--palace` and the new wiring is not: its user wants that palace. */
+function namesAnother({ current, next }: Change): boolean {
+  return current?.includes("--palace") === true && next?.includes("--palace") !== true;
+}
+
+export function backupFixes(config: Config, out: Output): Fix[] {
+  const dir = overdueFolder(config);
+  // A folder that is missing is a disk that is not mounted.
+  if (dir === undefined || !existsSync(dir)) return [];
+  const wasEncrypted = ownBackups(config.paths, dir).made.at(-1)?.file.endsWith(".age") === true;
+  return [
+    {
+      name: "backups",
+      what: `make a backup in ${dir}`,
+      run: async () => {
+        // A broker that was started a moment ago makes its own.
+        if (overdueFolder(config) === undefined) return `make a backup in ${dir}: the broker has made one`;
+        const passphrase = config.backup.passphrase();
+        if (wasEncrypted && passphrase === undefined)
+          throw new PalaceError(
+            "CONFIG_USAGE",
+            "the backups there are encrypted, and here is no passphrase",
+            "export MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE, then repeat the command",
+          );
+        const file = join(dir, backupName(config.paths.tag, new Date(), passphrase !== undefined));
+        const made = await backUp(config, { file, passphrase, replace: false }, out);
+        if (made === undefined) throw new PalaceError("BROKER_CANCELLED", "it was cancelled", "palace backup");
+        return `make a backup: ${made.file}`;
+      },
+    },
+  ];
+}
+
+const OPEN_TO_OTHERS = 0o077;
+
+/** The state folder, and that of the sockets where a broker may run here; a palace's own folder is made by its broker. */
+export function folderFixes({ paths }: Config): Fix[] {
+  const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
+  return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
+    const stat = look(folder);
+    if (stat === undefined) {
+      const what = `make ${folder}, for you alone`;
+      return [
+        { name: "folder", what, run: guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 })) },
+      ];
+    }
+    if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & OPEN_TO_OTHERS) === 0) return [];
+    return [
+      { name: "folder", what: `close ${folder} to others`, run: guarded(folder, () => chmodSync(folder, 0o700)) },
+    ];
+  });
+}
+
+/** Only while nobody holds the palace's lock: then no broker is behind any of it. */
+export function leftoverFixes({ paths }: Config): Fix[] {
+  const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
+  const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
+  if (existsSync(lockFile) && release === undefined) return [];
+  release?.();
+  const alone = (path: string, name: string, what: string, remove: () => void): Fix => {
+    const run = guarded(path, () => {
+      const held = existsSync(lockFile) ? holdLock(lockFile) : () => {};
+      if (held === undefined) return `${what}: left, a broker has come meanwhile`;
+      try {
+        remove();
+      } finally {
+        held();
+      }
+      return undefined;
+    });
+    return { name, what, run };
+  };
+  const drop = (path: string, name: string, what: string): Fix =>
+    alone(path, name, what, () => rmSync(path, { force: true }));
+  return [
+    ...[socketPath, gatePath, outcomeSocketPath]
+      .filter(isOwnSocket)
+      .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
+    // A file of another broker, or of a program that is not ours, is left alone.
+    ...(readBrokerFile(brokerFile) === undefined
+      ? []
+      : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
+    ...(existsSync(wantedFile) && !isWanted(wantedFile)
+      ? [drop(wantedFile, "note", `remove ${wantedFile} of a broker that has given up`)]
+      : []),
+    ...(staleStart(paths, START_MARK_MS)
+      ? [alone(paths.stateDir, "note", "remove the mark of a start that has died", () => dropStarting(paths))]
+      : []),
+  ];
+}
+
+/** Undefined: a broker has it. Its answer lets it go. A file system without locks is left as it is. */
+function holdLock(file: string): (() => void) | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r+");
+    if (tryFlock(fd)) {
+      const held = fd;
+      return () => closeSync(held);
+    }
+  } catch {
+    // The lock cannot be tested here, so the file is left alone.
+  }
+  if (fd !== undefined) closeSync(fd);
+  return undefined;
+}
+
+function isOwnSocket(path: string): boolean {
+  const stat = look(path);
+  return stat?.isSocket() === true && stat.uid === process.getuid?.();
+}
+
+function guarded<T>(folder: string, act: () => T): () => T {
+  return () => {
+    try {
+      return act();
+    } catch (cause) {
+      throw unwritable(folder, cause);
+    }
+  };
+}
+
+/** Below a file there is nothing. */
+function look(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }

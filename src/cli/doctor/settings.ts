@@ -1,8 +1,12 @@
-/** The settings file for `palace doctor`: its faults, where values come from, and whether the running broker uses them. Imported by doctor.ts. */
+/**
+ * Checks for `palace doctor` of the settings file and of the judge model, and whether the running broker uses them. Imported by verbs/doctor.ts.
+ */
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { readHarness } from "../../config/harness.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
 import { connectClient } from "../../wire/client/client.ts";
-import type { Config } from "../../config/config.ts";
-import type { StatusReport } from "../../protocol/spec.ts";
 import { sourceText } from "../settings/sources.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
@@ -62,5 +66,31 @@ async function brokerStatus(config: Config): Promise<StatusReport | undefined> {
     return status;
   } catch {
     return undefined;
+  }
+}
+
+const ANSWER_MAX_MS = 3_000;
+const JUDGE = "judge model";
+const HINT =
+  "judge-url is the address without /chat/completions, judge-model a name (palace config): docs/how-to/learning.md";
+
+/** Nothing where none is named. Never throws. */
+export async function checkJudge(env: Env): Promise<Check[]> {
+  const { judge } = readHarness(env);
+  const isNamed = Boolean(env["MEMPALACE_JUDGE_URL"] ?? env["MEMPALACE_JUDGE_MODEL"]);
+  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; nobody is asked", HINT)] : [];
+  const { url, model, key } = judge;
+  const who = `${printable(model)} at ${printable(url)}`;
+  try {
+    const { status } = await fetch(`${url.replace(/\/+$/, "")}/models`, {
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      redirect: "error",
+      signal: AbortSignal.timeout(ANSWER_MAX_MS),
+    });
+    // Not every server lists its models; one that refuses, or has failed, judges nothing either.
+    const isRefused = status === 401 || status === 403 || status >= 500;
+    return [isRefused ? warn(JUDGE, `${who} answers with status ${status}`, HINT) : ok(JUDGE, who)];
+  } catch {
+    return [warn(JUDGE, `${who} does not answer; what agents do not score stays unscored`, HINT)];
   }
 }

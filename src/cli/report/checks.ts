@@ -16,26 +16,34 @@ import { PalaceError } from "../../base/errors.ts";
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { EngineReport, Health, StatusReport } from "../../protocol/spec.ts";
-import { checkBuild } from "../doctor/build.ts";
+import {
+  cameOverBridge,
+  checkBuild,
+  checkInstance,
+  checkOutcomeDoor,
+  checkTokens,
+  checkTopology,
+  checkVersion,
+} from "../doctor/broker.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
-import { type Asked, askWrittenAhead, checkClock } from "../doctor/clock.ts";
-import { checkDisk } from "../doctor/disk.ts";
-import { checkOutcomeDoor } from "../doctor/outcome-door.ts";
-import { checkTokens } from "../doctor/tokens.ts";
-import { checkUid } from "../doctor/uid.ts";
-import { checkVolumes } from "../doctor/volumes.ts";
-import { cameOverBridge, checkInstance, checkTopology, checkVersion } from "../doctor/way.ts";
+import { type Asked, askWrittenAhead, checkClock, checkDisk, checkUid, checkVolumes } from "../doctor/machine.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
-import { askErasure, describeErasure, describeLag, describeReranker } from "./background.ts";
+import {
+  askErasure,
+  describeAdoption,
+  describeClosets,
+  describeErasure,
+  describeForeignWriters,
+  describeGraph,
+  describeLag,
+  describeReranker,
+} from "./describe.ts";
 import { EVENTS } from "../../memory/backup/contents.ts";
 import { assertEvents } from "../../memory/backup/look.ts";
 import { checkBackups } from "./backup-health.ts";
-import { describeClosets } from "./closets.ts";
-import { describeGraph } from "./graph.ts";
 import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
-import { describeAdoption, describeForeignWriters } from "./foreign-writers.ts";
 
 const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */

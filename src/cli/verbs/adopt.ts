@@ -9,7 +9,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { assertPalace, palaceFolder, type Survey, surveyPalace } from "../../mempalace/adopt/survey.ts";
-import { describeAdoption } from "../report/foreign-writers.ts";
+import { describeAdoption } from "../report/describe.ts";
 import { plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 import { mcpEntry } from "../terminal/spelling.ts";

@@ -1,8 +1,7 @@
 /** `palace doctor`: everything that must hold for agents to share the palace, one line each, with what to do. */
 import { PalaceError } from "../../base/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
-import { checkJudge } from "../doctor/judge-model.ts";
-import { checkSettingsFile } from "../doctor/settings.ts";
+import { checkJudge, checkSettingsFile } from "../doctor/settings.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";

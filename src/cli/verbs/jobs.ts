@@ -9,7 +9,7 @@ export const verb = defineVerb({
 Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
   args: [0, 2],
   forOwner: true,
-  run: async ({ args: [what, id], config, connect, out }) => {
+  run: async ({ args: [what, id], connect, out }) => {
     if (what !== undefined && (what !== "cancel" || id === undefined))
       throw new PalaceError(
         "CONFIG_USAGE",

@@ -10,7 +10,7 @@ Prints a drawer's text word for word, also where tools mask a secret in it ([red
 the broker's machine and for admins' tokens; the broker's log notes who looked at which drawer.`,
   args: [1, 1],
   forOwner: true,
-  run: async ({ args: [id = ""], config, connect, out }) => {
+  run: async ({ args: [id = ""], connect, out }) => {
     const client = await connect("palace reveal");
     const answer = await client.call("drawer.reveal", { id: await wholeId(client, id) });
     if (!answer.found)

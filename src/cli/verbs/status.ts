@@ -9,12 +9,18 @@ import { isStopped, vanishedPalace } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../wire/transport/endpoint.ts";
-import { addressOf } from "../doctor/outcome-door.ts";
+import { addressOf } from "../doctor/broker.ts";
 import { causeOf } from "../proof/search-here.ts";
-import { askErasure, describeErasure, describeLag, describeReranker } from "../report/background.ts";
-import { describeClosets } from "../report/closets.ts";
-import { describeGraph } from "../report/graph.ts";
-import { describeAdoption, describeForeignWriters } from "../report/foreign-writers.ts";
+import {
+  askErasure,
+  describeAdoption,
+  describeClosets,
+  describeErasure,
+  describeForeignWriters,
+  describeGraph,
+  describeLag,
+  describeReranker,
+} from "../report/describe.ts";
 import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
 import { type Call, defineVerb } from "../define-verb.ts";

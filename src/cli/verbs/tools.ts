@@ -14,7 +14,7 @@ export const verb = defineVerb({
 Lists the MCP tools with what they do, or the parameters of one; the prefix ${PREFIX} may be left out. --json has everything.
 Example: palace call tools search`,
   args: [0, 1],
-  run: async ({ args: [name], config, connect, out }) => {
+  run: async ({ args: [name], connect, out }) => {
     const client = await connect("palace tools");
     const tools = await client.listTools();
     if (name !== undefined) showTool(findTool(tools, name), out);

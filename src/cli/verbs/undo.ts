@@ -29,7 +29,7 @@ export const verb = defineVerb({
   usage: USAGE,
   options: options("client= since= until= dry-run yes|y"),
   forOwner: true,
-  run: async ({ values, config, connect, out }) => {
+  run: async ({ values, connect, out }) => {
     const { client: agent, since, until } = values;
     if (agent === undefined || since === undefined) throw usageError(USAGE, "--client and --since are both needed");
     const now = Date.now();

@@ -1,6 +1,6 @@
 /** The sentences of status and doctor about work in the background. They appear only if there is something to say. */
 import { expect, test } from "vitest";
-import { describeErasure, describeLag, describeReranker } from "../../../src/cli/report/background.ts";
+import { describeErasure, describeLag, describeReranker } from "../../../src/cli/report/describe.ts";
 
 const driver = { kind: "files", state: "waiting", detail: "" } as const;
 

@@ -3,10 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkBuild } from "../../../../src/cli/doctor/build.ts";
-import { checkClock, SKEW_MAX_MS } from "../../../../src/cli/doctor/clock.ts";
-import { checkTokens } from "../../../../src/cli/doctor/tokens.ts";
-import { checkVolumes } from "../../../../src/cli/doctor/volumes.ts";
+import { checkBuild, checkTokens } from "../../../../src/cli/doctor/broker.ts";
+import { checkClock, checkVolumes, SKEW_MAX_MS } from "../../../../src/cli/doctor/machine.ts";
 import { addToken } from "../../../../src/broker/door/tokens.ts";
 import { type Config, loadConfig } from "../../../../src/config/config.ts";
 import { isInContainer } from "../../../../src/base/container.ts";

@@ -1,0 +1,237 @@
+/** Checks of this machine for `palace doctor`: disks, volumes, user and clocks. Imported by report/checks.ts. */
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { canWrite } from "../../base/can-write.ts";
+import { isInContainer } from "../../base/container.ts";
+import { type Mount, mountOf } from "../../base/mount.ts";
+import { within } from "../../base/time-limit.ts";
+import type { Config } from "../../config/config.ts";
+import { readList } from "../../memory/backup/known-backups.ts";
+import type { Health } from "../../protocol/spec.ts";
+import { isBridged } from "../../wire/client/bridge.ts";
+import type { Client } from "../../wire/client/client.ts";
+import { readBrokerFile } from "../../wire/client/discover.ts";
+import { formatBytes, formatDuration } from "../terminal/output.ts";
+import { type Check, ok, warn } from "./check.ts";
+
+/** A broker refuses writes when the disk is full; with this much left there is time to act. */
+const FREE_MIN_BYTES = 256 * 1024 * 1024;
+/** A network file system whose server is away answers nothing. */
+const ANSWER_MAX_MS = 1_000;
+
+type Disk = { holds: string[]; folder: string; freeBytes: number | undefined };
+
+export async function checkDisk(config: Config): Promise<Check> {
+  const disks = await Promise.all(disksOf(config).map(lookAt));
+  const silent = disks.find(({ freeBytes }) => freeBytes === undefined);
+  if (silent !== undefined)
+    return warn("disk", `the disk of ${silent.folder} does not answer`, `look at that mount: df '${silent.folder}'`);
+  const said = disks.map(({ holds, freeBytes }) => `${holds.join(", ")}: ${formatBytes(freeBytes ?? 0)} free`);
+  const low = disks.find(({ freeBytes }) => (freeBytes ?? 0) < FREE_MIN_BYTES);
+  if (low !== undefined)
+    return warn(
+      "disk",
+      `${said.join("; ")}; a full disk refuses writes`,
+      `free some space on the disk of ${low.folder}`,
+    );
+  const backups = disks.find(({ holds }) => holds.includes("backups"));
+  const needed = statSync(config.paths.ledgerFile, { throwIfNoEntry: false })?.size ?? 0;
+  if (backups !== undefined && (backups.freeBytes ?? 0) < needed)
+    return warn(
+      "disk",
+      `${said.join("; ")}; the next backup takes about ${formatBytes(needed)}`,
+      `free some space on the disk of ${backups.folder}`,
+    );
+  return ok("disk", said.join("; "));
+}
+
+/**
+ * Lists one folder for each file system. Leaves out a backup folder whose disk is not mounted: the check `backups`
+ * reports that.
+ */
+function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
+  const { paths, backup, endpoint } = config;
+  const isElsewhere = endpoint !== undefined || isBridged(config);
+  const dir = backup.dir ?? readList(paths.home).schedule?.dir;
+  const places: [string, string | undefined][] = [
+    ["palace", isElsewhere ? undefined : paths.home],
+    ["palace", isElsewhere ? undefined : paths.palaceDir],
+    ["state", paths.stateDir],
+    ["spool", paths.spoolRoot],
+    ["backups", isElsewhere || dir === undefined || !existsSync(dir) ? undefined : dir],
+  ];
+  const disks = new Map<number, Omit<Disk, "freeBytes">>();
+  for (const [what, path] of places) {
+    const folder = path === undefined ? undefined : existing(path);
+    const device = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false })?.dev;
+    if (folder === undefined || device === undefined) continue;
+    const disk = disks.get(device) ?? { holds: [], folder };
+    if (!disk.holds.includes(what)) disk.holds.push(what);
+    disks.set(device, disk);
+  }
+  return [...disks.values()];
+}
+
+function existing(path: string): string {
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  return place;
+}
+
+async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
+  const free = statfs(disk.folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => undefined,
+  );
+  return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
+}
+
+/** `volume`: what one for it could be called. */
+type Place = { what: string; path: string; volume: string };
+
+const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
+
+export function checkVolumes(config: Config, look: (path: string) => Mount | undefined = mountOf): Check[] {
+  if (!isInContainer()) return [];
+  const places = placesOf(config).map((place) => ({ ...place, mount: look(place.path) }));
+  const lost = places.filter(({ mount }) => mount !== undefined && isLost(mount));
+  const [first] = lost;
+  if (first === undefined) {
+    const said = places.map(({ what, mount }) => `${what} on ${mount?.point ?? "an unknown mount"}`);
+    return [ok("volumes", said.join(", "))];
+  }
+  const named = lost.map(
+    ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
+  );
+  const detail = `on no volume: ${named.join(", ")}; a container that is made anew begins without it`;
+  return [
+    warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
+  ];
+}
+
+function isLost({ point, type }: Mount): boolean {
+  return point === "/" || IN_MEMORY.has(type);
+}
+
+/** The memory itself is looked at where its broker runs. A home that takes no file has nothing to lose. */
+function placesOf(config: Config): Place[] {
+  const { paths, model, endpoint } = config;
+  const isElsewhere = endpoint !== undefined || isBridged(config);
+  return [
+    ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
+    ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
+    { what: "state and spooled writes", path: paths.stateDir, volume: "palace-state" },
+  ];
+}
+
+/** Folder of the project in the devbox. */
+const WORKSPACE = "/workspace";
+
+/** Nothing where a system has no such numbers. */
+export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
+  const uid = process.getuid?.();
+  if (uid === undefined) return [];
+  const door = endpoint === undefined ? readBrokerFile(paths.brokerFile)?.doors.find(isUnix) : undefined;
+  const socket = door?.kind === "unix" ? ownerOf(door.path) : undefined;
+  if (socket !== undefined && socket.uid !== uid)
+    return [
+      warn(
+        "uid",
+        `this is uid ${uid}, and the broker's socket belongs to uid ${socket.uid}: it takes its own uid alone`,
+        `run as uid ${socket.uid}, or stop that broker and let uid ${uid} have the palace`,
+      ),
+    ];
+  const project = folder === undefined ? undefined : ownerOf(folder);
+  if (folder !== undefined && project !== undefined && project.uid !== uid && isRefused(folder))
+    return [
+      warn(
+        "uid",
+        `this is uid ${uid}, and ${folder} belongs to uid ${project.uid}: nothing can be written there`,
+        `on the host, into .env beside docker-compose.yml: DEVBOX_UID=${project.uid} and DEVBOX_GID=${project.gid}; then docker compose run --rm --build owner and docker compose up -d`,
+      ),
+    ];
+  const owned = [
+    ...(socket === undefined ? [] : ["the broker's socket"]),
+    ...(project?.uid === uid ? [folder ?? ""] : []),
+  ];
+  return [ok("uid", `${uid}${owned.length === 0 ? "" : `, as the owner of ${owned.join(" and ")}`}`)];
+}
+
+const isUnix = ({ kind }: { kind: string }): boolean => kind === "unix";
+
+/**
+ * Returns the project's mount that the current folder is in, else the devbox's `WORKSPACE`; undefined outside a
+ * container.
+ */
+function workspace(userHome: string): string | undefined {
+  if (!isInContainer()) return undefined;
+  const point = mountOf(process.cwd())?.point ?? "/";
+  const isProject = point !== "/" && !userHome.startsWith(point) && ownerOf(point) !== undefined;
+  return isProject ? point : ownerOf(WORKSPACE) && WORKSPACE;
+}
+
+function ownerOf(path: string): { uid: number; gid: number } | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** By its owner: a folder that was mounted read-only is meant to be. */
+function isRefused(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
+}
+
+/** Difference between two clocks that nobody notices, ms. */
+export const SKEW_MAX_MS = 60_000;
+
+/** Our clock before the broker was asked and after it has answered; the time of a write that is dated later than that. */
+export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
+
+/** Returns the time of the newest write among those that are dated in the future. */
+export async function askWrittenAhead(client: Client): Promise<number | undefined> {
+  const page = await client
+    .call("memory.audit", { sinceMs: Date.now() + SKEW_MAX_MS, limit: 1 })
+    .catch(() => undefined);
+  return page?.entries[0]?.at_ms;
+}
+
+export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs, writtenMs }: Asked): Check {
+  const ahead = filesAheadMs([paths.ledgerFile, `${paths.ledgerFile}-wal`, paths.lockFile, paths.brokerFile], toMs);
+  if (ahead > SKEW_MAX_MS)
+    return warn(
+      "clock",
+      `files of the palace are dated ${formatDuration(ahead)} ahead of this clock`,
+      "set this clock, or that of the machine which has the palace's disk, right: timedatectl",
+    );
+  if (writtenMs !== undefined)
+    return warn(
+      "clock",
+      `a write is dated ${formatDuration(writtenMs - toMs)} ahead of this clock: the broker's clock was wrong then`,
+      "look at the writes: palace history; an undo without --until finds them too: palace history undo --client NAME --since 2h",
+    );
+  if (nowMs === undefined) return ok("clock", "no file of the palace is ahead; this broker does not tell its own time");
+  const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
+  const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
+  if (Math.abs(skew) > SKEW_MAX_MS)
+    return warn("clock", said, "set both clocks right (timedatectl); what is dated meanwhile is dated by the broker's");
+  return ok("clock", "the broker's clock and this one agree");
+}
+
+function filesAheadMs(files: readonly string[], nowMs: number): number {
+  const dated = files.map((file) => {
+    try {
+      return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    } catch {
+      return 0;
+    }
+  });
+  return Math.max(...dated) - nowMs;
+}

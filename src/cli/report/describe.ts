@@ -1,0 +1,115 @@
+/** Words for what the broker's status report holds; used by status and doctor. */
+import type { ErasureReport } from "../../protocol/hygiene.ts";
+import type { AdoptionReport, ForeignWritersReport, StatusReport } from "../../protocol/spec.ts";
+import type { Client } from "../../wire/client/client.ts";
+import { formatDuration, plural, printable } from "../terminal/output.ts";
+
+/**
+ * Returns, for example, `, 3 drawers behind for 5 s`; empty without a lag. With `lagMs` below 1 it names no time: those
+ * drawers wait for vectors.
+ */
+export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
+  if (lag === 0) return "";
+  return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
+}
+
+/**
+ * Asks for the state of the erasure. Undefined if the broker cannot answer: an older broker, another engine, a token
+ * without that right, or a palace that is not open.
+ */
+export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
+  return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
+}
+
+/** Describes the erasure; undefined when the files no longer hold any forgotten text. */
+export function describeErasure(report: ErasureReport | undefined): string | undefined {
+  if (report === undefined || report.pending === 0) return undefined;
+  const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
+  return `${plural(report.pending, "forgetting")} not yet out of every file${why}`;
+}
+
+/** Describes the reranker; undefined without one, which is not a fault. */
+export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
+  if (reranker === undefined || reranker.state === "off") return undefined;
+  return `${reranker.state === "ready" ? "the first hits are put in its order" : reranker.state}: ${reranker.detail}`;
+}
+
+/** A broker of before has none. */
+export function describeClosets(closets: StatusReport["closets"] | undefined): string {
+  if (closets === undefined || closets.count + closets.lag === 0) return "none";
+  const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
+  const lag = closets.lag === 0 ? "" : `, ${plural(closets.lag, "change")} not in the public palace yet`;
+  return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
+}
+
+/** A broker of before has none. */
+export function describeGraph(graph: StatusReport["graph"] | undefined): string {
+  if (graph === undefined || graph.state === "off") return "none is kept";
+  const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
+  const lag = graph.lag === 0 ? "" : `, ${plural(graph.lag, "row")} still to write to MemPalace's files${age}`;
+  const taken = graph.takenOver === 0 ? "" : `, ${plural(graph.takenOver, "row")} adopted from others`;
+  const newer = graph.newer === undefined ? "" : `; ${describeNewer(graph.newer)}`;
+  const detail = graph.detail === "" ? "" : `; ${printable(graph.detail)}`;
+  return `${plural(graph.facts, "fact")}: ${graph.state}${lag}${taken}${detail}${newer}`;
+}
+
+function describeNewer(file: string): string {
+  return `MemPalace 3.12 or later keeps its hallways in ${printable(file)}, which is left as it is: new hallways of ours are in the ledger alone`;
+}
+
+export function describeForeignWriters(report: ForeignWritersReport): string {
+  const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
+  // A broker of before adopts nothing of others.
+  const taken = report.taken ?? 0;
+  const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
+  if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
+  if (state !== "found")
+    return (
+      { off: "not watched", looking: "being looked for", unreadable: "not known" }[state] +
+      (detail === "" ? "" : `: ${detail}`)
+    );
+  const newest = newestAtMs === null ? "" : `, newest of ${new Date(newestAtMs).toISOString()}`;
+  const where = collections.map(({ name, rows: there }) => `${there} in ${name}`).join(", ");
+  return [
+    ...(rows === 0
+      ? []
+      : [
+          `${plural(rows, "row")} in the public palace ${rows === 1 ? "is" : "are"} not of this memory (${where}${newest})`,
+        ]),
+    ...(taken === 0 ? [] : [`${plural(taken, "row")} of others ${taken === 1 ? "was" : "were"} adopted`]),
+    ...(changed === 0 ? [] : [`${plural(changed, "drawer")} of ours read otherwise there`]),
+    ...(detail === "" ? [] : [detail]),
+    ...(unindexed === 0 ? [] : [`its index has lost the vectors of ${plural(unindexed, "row")}`]),
+    ...again,
+  ].join("; ");
+}
+
+/** Describes the adoption of an existing palace; undefined if no palace had to be adopted. */
+export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
+  if (report === undefined || report.state === "none") return undefined;
+  const { state, rows, read, taken } = report;
+  // A broker of before says nothing more.
+  const { detail = "", hint = "" } = report as Partial<AdoptionReport>;
+  const more = detail === "" ? "" : `; ${detail}`;
+  switch (state) {
+    case "running":
+      return `being adopted: ${read} of ${plural(rows, "row")} read; it is not written until then${more}`;
+    case "verifying":
+      return `being compared with this memory, row by row; it is not written until then${more}`;
+    case "refused":
+      return `cannot be compared with this memory, and is not written: ${detail}; ${hint}`;
+    case "verified": {
+      const adopted = taken === 0 ? "" : `, ${plural(taken, "row")} adopted by this broker`;
+      return rows === 0
+        ? `there was nothing in the public palace to adopt${more}`
+        : `all ${plural(rows, "row")} of the public palace are in this memory and read the same${adopted}${describeInexact(report)}${more}`;
+    }
+  }
+}
+
+/** docs/how-to/going-back.md has the same words. */
+function describeInexact({ inexact = 0 }: AdoptionReport): string {
+  if (inexact === 0) return "";
+  const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;
+  return `, but ${rows} numbers that an export or a repair does not write to the letter (1.0 becomes 1, an integer beyond 2^53 is rounded)`;
+}
