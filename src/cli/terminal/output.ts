@@ -32,9 +32,10 @@ export class Output {
     return spelled(text, this.#palace);
   }
 
-  /** Prints the one document of --json. */
-  document(value: unknown): void {
+  /** Prints the one document of --json. Returns the exit code of success. */
+  document(value: unknown): 0 {
     process.stdout.write(`${JSON.stringify(value)}\n`);
+    return 0;
   }
 
   /** Prints what a command found: the document with --json, else `shown` for people. Returns the exit code of success. */

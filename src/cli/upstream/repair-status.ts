@@ -14,10 +14,7 @@ Compares rows and persisted vectors of the palace; opens nothing to write. \`pal
     if (isWithoutPalace(config, out)) return 0;
     const client = await connect("mempalace repair-status");
     const { palace } = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });
-    if (out.isJson) {
-      out.document(palace);
-      return 0;
-    }
+    if (out.isJson) return out.document(palace);
     banner(out, ["MemPalace Repair — Status"]);
     out.text(`  Palace: ${palace.folder}`);
     if (palace.integrity === "absent") {

@@ -18,10 +18,7 @@ Shows what has been filed: drawers by wing and room.`,
       taxonomy?: Record<string, Record<string, number>>;
       error?: string;
     };
-    if (out.isJson) {
-      out.document(answer);
-      return 0;
-    }
+    if (out.isJson) return out.document(answer);
     if (answer.taxonomy === undefined) {
       if (answer.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);
       else out.notice(`mempalace status: ${answer.error ?? "no answer"}`);

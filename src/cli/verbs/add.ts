@@ -52,10 +52,7 @@ async function file(
   })) as JsonObject;
   if (done["success"] === false || typeof done["error"] === "string")
     throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was filed; see palace add --help");
-  if (out.isJson) {
-    out.document(done);
-    return 0;
-  }
+  if (out.isJson) return out.document(done);
   const id = String(done["drawer_id"] ?? "");
   if (id !== "") out.text(id);
   if (done["spooled"] === true) out.notice(`no broker answers: kept on this machine for ${wing} / ${room}`);

@@ -70,7 +70,7 @@ async function allRows(config: Config): Promise<SettingRow[]> {
 async function list(config: Config, out: Output): Promise<void> {
   const { file, faults } = config.settings;
   const rows = await allRows(config);
-  if (out.isJson) return out.document({ file: file.path, exists: file.isThere, settings: rows, faults });
+  if (out.isJson) return void out.document({ file: file.path, exists: file.isThere, settings: rows, faults });
   out.table(rows.map((row) => [row.key, row.value ?? (row.default || "not set"), sourceText(row)]));
   for (const { message, hint } of faults) {
     out.notice(`palace: ${message}`);
@@ -88,7 +88,7 @@ function path({ settings: { file } }: Config, out: Output): void {
 async function get(config: Config, key: SettingKey, out: Output): Promise<void> {
   const row = (await allRows(config)).find((one) => one.key === key);
   if (row === undefined) return;
-  if (out.isJson) return out.document(row);
+  if (out.isJson) return void out.document(row);
   if (row.value !== null) out.text(row.value);
   else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
 }
@@ -105,7 +105,7 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   const variable = config.settings.told().find((one) => one.key === key)?.variable;
   const effect = await effectText(config, key);
   if (out.isJson)
-    return out.document({ key, value, file, changed: isChanged, takesEffect, overriddenBy: variable ?? null });
+    return void out.document({ key, value, file, changed: isChanged, takesEffect, overriddenBy: variable ?? null });
   out.text(`${key} is ${withoutPassword(asText(kind, value))} (${file}).${isChanged ? ` ${out.spelled(effect)}` : ""}`);
   if (variable !== undefined) out.notice(`In this environment ${variable} wins: unset ${variable}`);
   if (key === "listen" && lacksToken(config, value))
@@ -132,7 +132,7 @@ async function unset(config: Config, name: string, out: Output): Promise<void> {
   if (box !== undefined) return changeInBox(box, ["unset", key], out);
   if (isSettingKey(key)) assertHere(config, key, `unset ${key}`);
   const isChanged = await editSettings(file, written, undefined);
-  if (out.isJson) return out.document({ key: written, file, changed: isChanged });
+  if (out.isJson) return void out.document({ key: written, file, changed: isChanged });
   if (!isChanged) return out.text(`${written} is not set in ${file}.`);
   const effect = isSettingKey(written) ? ` ${out.spelled(await effectText(config, written))}` : "";
   out.text(`${written} is no longer set in ${file}.${effect}`);
@@ -149,7 +149,7 @@ async function changeInBox(box: BrokerBox, args: readonly string[], out: Output)
     changed: boolean;
     overriddenBy?: string | null;
   };
-  if (out.isJson) return out.document(answer);
+  if (out.isJson) return void out.document(answer);
   const [action, , value] = args;
   const what = action === "set" ? `is ${value ?? ""}` : "is not set";
   const effect = answer.changed ? out.spelled(" It takes effect at the next start: palace restart") : "";

@@ -1,14 +1,21 @@
-/** `mempalace-docs DIR`, `palace mine docs DIR`: files the documentation of a project. */
-import { relative, sep } from "node:path";
+/**
+ * `mempalace-docs DIR`, `palace mine docs DIR`, `mine projects DIR` and `mine formats DIR`: file the documents of a folder.
+ */
 import { realpathSync, statSync } from "node:fs";
-import { DOCS } from "../../feeders/doc-miner/kinds-of-run.ts";
-import { filedElsewhere, findRoot } from "../../feeders/doc-miner/root.ts";
+import { dirname, join, relative, sep } from "node:path";
+import type { parseArgs } from "node:util";
 import { quoted } from "../../base/shell-word.ts";
-import { mineDocuments } from "../feeding/documents.ts";
+import type { Config } from "../../config/config.ts";
+import { CONVERSION, Converter } from "../../feeders/converter.ts";
+import { feedDocuments } from "../../feeders/doc-miner/file-documents.ts";
+import { DOCS, FORMATS, PROJECTS } from "../../feeders/doc-miner/kinds-of-run.ts";
+import { filedElsewhere, findRoot } from "../../feeders/doc-miner/root.ts";
+import type { FeedOptions, FeedReport } from "../../feeders/doc-miner/run.ts";
+import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
+import { defineVerb, options, readCount } from "../define-verb.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedPlace } from "../feeding/mining.ts";
-import { plural } from "../terminal/output.ts";
-import { defineVerb } from "../define-verb.ts";
+import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
+import { type Output, plural, printable } from "../terminal/output.ts";
 
 export const verb = defineVerb({
   usage: `palace mine docs DIR|FILE [--wing W] [--limit N] [--dry-run] [--force] [--quiet]
@@ -46,4 +53,135 @@ function targetOf(given: string, cacheDir: string): { dir: string; only?: string
   const file = realpathSync(given);
   const { root, from } = findRoot(file, { dir: undefined, cacheDir });
   return { dir: root, only: relative(root, file).split(sep).join("/"), wing: from.wing };
+}
+
+export const projects = defineVerb({
+  usage: `palace mine projects DIR [--wing W] [--limit N] [--max-chunks-per-file N]
+    [--include-ignored PATHS] [--no-gitignore] [--dry-run] [--force] [--quiet]
+
+Files a project as MemPalace does: text and source code, under the paths the files have, routed to wing and rooms by
+DIR/mempalace.yaml (else a wing of the folder's name, room general). Run it again at any time: only what changed is filed.
+What vanished stays in the palace until \`mempalace_sync\` takes it out. For documentation alone: palace mine docs DIR.
+
+  --wing W                 file into wing W
+  --limit N                file at most N files
+  --max-chunks-per-file N  leave out files that would become more than N drawers (default 50000; 0 = none)
+  --include-ignored PATHS  paths in DIR, with commas, to be filed although they are ignored; may be given again
+  --no-gitignore           do not heed .gitignore files
+  --agent NAME             who it is filed by
+  --dry-run                say what would be filed, change nothing
+  --force                  file everything again
+  --quiet                  no progress, no summary`,
+  options: { ...FEED_OPTIONS, ...options("max-chunks-per-file= include-ignored=... no-gitignore") },
+  args: [1, 1],
+  place: feedPlace,
+  run: ({ values, args: [dir = ""], config, out }) => {
+    const options = {
+      ...{ front: PROJECTS, dir },
+      drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", config.chunksMax),
+      ignoreFiles: values["no-gitignore"] !== true,
+      include: (values["include-ignored"] ?? []).flatMap((one) => one.split(",")),
+    };
+    return mineDocuments({ command: "palace mine projects", values, config, out, options });
+  },
+});
+
+export const formats = defineVerb({
+  usage: `palace mine formats DIR [--wing W] [--limit N] [--max-chunks-per-file N] [--dry-run] [--force] [--quiet]
+
+Files office documents: .pdf .docx .pptx .xlsx .rtf .epub, as text, under the paths the files have. They are converted on this
+machine, without other programs and without the network; pictures of text are not read. The wing is that of the folder's
+name, rooms are those of DIR/mempalace.yaml. Run it again at any time: only what changed is filed. What vanished stays in the
+palace until \`mempalace_sync\` takes it out.
+
+  --wing W                 file into wing W
+  --limit N                file at most N documents
+  --max-chunks-per-file N  leave out documents that would become more than N drawers (default 0: none)
+  --agent NAME             who it is filed by
+  --dry-run                say what would be filed, change nothing
+  --force                  file everything again, and try again what could not be converted
+  --quiet                  no progress, no summary`,
+  options: { ...FEED_OPTIONS, ...options("max-chunks-per-file=") },
+  args: [1, 1],
+  place: feedPlace,
+  run: async ({ values, args: [dir = ""], config, out }) => {
+    const converter = new Converter({ ...CONVERSION, textMax: SOURCE_CALL_MAX_BYTES });
+    const options = {
+      ...{ front: FORMATS, dir },
+      read: (root: string, path: string) => converter.read(join(root, path)),
+      sizeMaxBytes: CONVERSION.sizeMax,
+      drawersMax: readCount(values["max-chunks-per-file"], "max-chunks-per-file", 0),
+      ...{ ignoreFiles: false, include: [] },
+    };
+    try {
+      return await mineDocuments({ command: "palace mine formats", values, config, out, options });
+    } finally {
+      await converter.close();
+    }
+  },
+});
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
+type Common =
+  | "wing"
+  | "limit"
+  | "dryRun"
+  | "force"
+  | "agent"
+  | "filing"
+  | "registryFile"
+  | "cacheDir"
+  | "palace"
+  | "avoid";
+
+type DocumentsCommand = {
+  command: string;
+  values: Values;
+  config: Config;
+  out: Output;
+  options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
+};
+
+/** Returns the exit code. Errors: CONFIG_USAGE. */
+function mineDocuments({ options, ...command }: DocumentsCommand): Promise<number> {
+  const { values, config, out } = command;
+  const { front } = options;
+  const { paths } = config;
+  const staging = ["mempalace-docs", "mempalace-projects"].map((name) => join(dirname(paths.cacheDir), name));
+  const all: FeedOptions = {
+    ...options,
+    ...{ wing: values.wing ?? options.wing, limit: readCount(values.limit, "limit", 0) },
+    ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+    agent: values.agent ?? config.agentName ?? (front.isStaged ? "mempalace-docs" : "mempalace"),
+    ...placeOf(config),
+    filing: config.filing(),
+    registryFile: paths.knownEntitiesFile,
+    avoid: [paths.home, paths.palaceDir, ...staging],
+  };
+  return runMine({
+    ...command,
+    source: "path",
+    run: (run) => feedDocuments({ ...run, options: all }),
+    printSum: (report) => printSum(report, front, out),
+  });
+}
+
+/** Printed for a folder that holds no file of the kind. */
+const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
+  docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
+  projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",
+  formats: "office documents (pdf docx pptx xlsx rtf epub); text: palace mine docs DIR or palace mine projects DIR",
+};
+
+function printSum(report: FeedReport, front: FeedOptions["front"], out: Output): void {
+  const done = report.dryRun
+    ? `${report.wouldFile?.length ?? 0} to file, ${report.wouldRemove?.length ?? 0} to remove`
+    : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
+  const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
+  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
+  if (report.files === 0)
+    out.notice(out.spelled(`Nothing in that folder is taken here: this files ${TAKES[front.name]}`));
+  const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
+  if (hallways + tunnels > 0)
+    out.text(`Names that go together: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);
 }

@@ -90,10 +90,7 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
   if (done["success"] === false || typeof done["error"] === "string")
     throw new PalaceError("PROTOCOL_BAD_PARAMS", String(done["error"]), "nothing was changed");
   const undo = undoCommand(agent, sinceMs);
-  if (out.isJson) {
-    out.document({ ...done, undo: out.spelled(undo) });
-    return 0;
-  }
+  if (out.isJson) return out.document({ ...done, undo: out.spelled(undo) });
   out.text(`Changed ${id}.`);
   if (source !== "")
     out.notice(`it was filed from ${shownSource(config, source)}: when that file changes, its next mine replaces this`);

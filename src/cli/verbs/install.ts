@@ -1,13 +1,25 @@
-/** `palace install`: wires coding agents to the palace. */
+/**
+ * `palace install` and `palace install remove`: wire coding agents to the palace, one after another, and take that out again.
+ */
+import { type AgentName, AGENTS } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
-import { install } from "../../agents/install/install.ts";
+import { install, type Outcome, type Parts, uninstall } from "../../agents/install/install.ts";
+import { CLIENTS } from "../../agents/install/paste.ts";
 import type { Rival } from "../../agents/install/rivals/rival.ts";
 import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
-import { CLIENTS } from "../../agents/install/paste.ts";
-import { assertAgent, isClient, wiringParts } from "../report/wiring.ts";
-import { wireAll } from "../report/wire-all.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
-import { runUninstall } from "./uninstall.ts";
+import {
+  assertAgent,
+  isClient,
+  noticeProfiles,
+  noticeRivals,
+  outcomeDocument,
+  printOutcome,
+  willChange,
+  wiringParts,
+} from "../report/wiring.ts";
+import type { Output } from "../terminal/output.ts";
 
 const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
 palace install codex|gemini|cursor|vscode|zed
@@ -57,3 +69,80 @@ export const verb = defineVerb({
     return wireAll({ name, isMeant, does, words, rivals, isDryRun }, parts, out);
   },
 });
+
+const REMOVE = `palace install remove claude-code|opencode|pi|all [--dry-run]
+
+Takes back what palace install has written. A file that nobody has changed since is again what it was, byte for byte, or gone if it was
+not there before; from one that was changed only what is ours is taken. The palace itself is not touched.
+
+  --dry-run  show what would be written, and write nothing`;
+
+export const remove = defineVerb({
+  usage: REMOVE,
+  options: options("dry-run"),
+  args: [1, 1],
+  place: "any",
+  run: async ({ values, args: [name = ""], config, out }) =>
+    runUninstall(name, wiringParts(config, (values as { palace?: string }).palace), values["dry-run"] === true, out),
+});
+
+function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
+  if (name !== "all") assertAgent(name, []);
+  const words = {
+    already: "not wired, nothing to take back",
+    done: "no longer wired",
+    planned: "would be taken back",
+    blocked: "cannot be taken back: a file is read-only",
+  };
+  const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
+  return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);
+}
+
+type Job = {
+  /** `all`: every agent that `isMeant` accepts. */
+  name: AgentName | "all";
+  isMeant: (agent: AgentName) => boolean;
+  does: (agent: AgentName) => Outcome;
+  words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
+  /** Lists the rivals of our wiring that the agent has or prefers. */
+  rivals?: (agent: AgentName) => Rival[];
+  isDryRun: boolean;
+};
+
+/** The exit code. Errors: of an agent that was named. */
+function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
+  const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
+  const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];
+  const documents: unknown[] = [];
+  let exitCode = 0;
+  for (const agent of agents)
+    try {
+      const outcome = does(agent);
+      const { program, hasFolder } = findAgent(agent, parts.places);
+      const found = program !== undefined || hasFolder;
+      const beside = rivals?.(agent) ?? [];
+      const more = rivals === undefined ? {} : { rivals: beside };
+      documents.push({ agent, found, ...outcomeDocument(outcome, isDryRun), ...more });
+      if (out.isJson) continue;
+      const hasChanges = outcome.changes.some(({ action }) => willChange(action));
+      const done = hasChanges ? words.done : words.already;
+      const said = beside.length === 0 ? done : (words.contested ?? done);
+      out.text(
+        `${agent}: ${hasChanges && isDryRun ? (outcome.blocked === undefined ? words.planned : words.blocked) : said}`,
+      );
+      printOutcome(out, outcome, isDryRun);
+      noticeRivals(out, agent, beside);
+      noticeProfiles(out, agent, outcome.elsewhere);
+      if (program === undefined && words.absent !== undefined) out.notice(`${agent}: ${words.absent}`);
+    } catch (error) {
+      if (!(error instanceof PalaceError) || name !== "all") throw error;
+      const { code, message, hint } = error;
+      exitCode = error.exitCode;
+      documents.push({ agent, error: { code, message, hint } });
+      out.notice(`${agent}: ${message}`);
+      out.notice(out.spelled(`  ${hint}`));
+    }
+  if (out.isJson) out.document({ dryRun: isDryRun, agents: documents, skipped });
+  else if (skipped.length > 0) out.text(`left out, not found on this machine: ${skipped.join(", ")}`);
+  return exitCode;
+}

@@ -40,10 +40,7 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const found = await client.call("drawer.list", { ...place, limit, offset: (page - 1) * limit });
     const drawers = found.drawers as unknown as ShownDrawer[];
-    if (out.isJson) {
-      out.document({ ...place, ...found });
-      return 0;
-    }
+    if (out.isJson) return out.document({ ...place, ...found });
     const sourceOf = sourcesShown(config);
     out.table(
       drawers.map((drawer) => [
@@ -103,7 +100,8 @@ function absent(problem: string, near: string | undefined, list: string): Palace
 
 function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
   const rows = Object.entries(wings).map(([wing, rooms]) => ({ wing, drawers: sumOf(rooms), rooms }));
-  if (out.isJson) return out.document({ wings: Object.fromEntries(rows.map(({ wing, drawers }) => [wing, drawers])) });
+  if (out.isJson)
+    return void out.document({ wings: Object.fromEntries(rows.map(({ wing, drawers }) => [wing, drawers])) });
   out.table(
     rows
       .sort((a, b) => b.drawers - a.drawers)
@@ -113,7 +111,7 @@ function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
 }
 
 function tellRooms(wing: string, rooms: Rooms, out: Output): void {
-  if (out.isJson) return out.document({ wing, rooms });
+  if (out.isJson) return void out.document({ wing, rooms });
   const rows = Object.entries(rooms).sort(([, a], [, b]) => b - a);
   out.table(rows.map(([room, drawers]) => [`${wing}/${room}`, plural(drawers, "drawer")]));
 }

@@ -7,10 +7,10 @@ import type { Verb } from "../define-verb.ts";
 
 /** Only the file of the given kind is loaded. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
-  projects: () => import("./projects.ts"),
+  projects: async () => ({ verb: (await import("./docs.ts")).projects }),
   docs: () => import("./docs.ts"),
   convos: () => import("./convos.ts"),
-  formats: () => import("./formats.ts"),
+  formats: async () => ({ verb: (await import("./docs.ts")).formats }),
   sweep: () => import("./sweep.ts"),
   sessions: () => import("./sessions.ts"),
 };

@@ -81,10 +81,7 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
-    if (out.isJson) {
-      out.document(found);
-      return 0;
-    }
+    if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];
     hits.forEach((hit, at) =>
       out.isTerminal ? showHit(hit, at + 1, args.join(" "), config, out) : printHit(hit, at + 1, config, out),

@@ -2,7 +2,7 @@
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../feeding/came-from.ts";
-import { findDrawer, shortId, type ShownDrawer } from "../terminal/drawer.ts";
+import { findDrawer, shortId, type ShownDrawer, wholeId } from "../terminal/drawer.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
@@ -21,11 +21,8 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
     const client = await connect(config.agentName ?? "palace show");
     const masked = await findDrawer(client, given);
     const { drawer_id: id } = masked;
-    const shown = values.unmask === true ? { ...masked, ...(await reveal(id)) } : masked;
-    if (out.isJson) {
-      out.document(shown);
-      return 0;
-    }
+    const shown = values.unmask === true ? { ...masked, ...(await unmask(id)) } : masked;
+    if (out.isJson) return out.document(shown);
     const source = masked.source_path === "" ? "" : shownSource(config, masked.source_path);
     if (out.isTerminal) out.text(`${aboutOf(masked, source).join("\n")}\n`);
     const text = String(shown.content);
@@ -34,11 +31,32 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
       out.notice(out.spelled(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`));
     return 0;
 
-    async function reveal(id: string): Promise<JsonObject> {
+    async function unmask(id: string): Promise<JsonObject> {
       const answer = await client.call("drawer.reveal", { id });
       if (answer.found) return answer.drawer;
       throw new PalaceError("PROTOCOL_BAD_PARAMS", `the drawer ${id} was deleted just now`, "palace ls");
     }
+  },
+});
+
+/** The old name of `show --unmask`: prints the text alone. */
+export const reveal = defineVerb({
+  usage: `palace reveal DRAWER_ID
+
+Prints a drawer's text word for word, also where tools mask a secret in it ([redacted: KIND], MEMPALACE_REDACT). For the user on
+the broker's machine and for admins' tokens; the broker's log notes who looked at which drawer.`,
+  args: [1, 1],
+  forOwner: true,
+  run: async ({ args: [id = ""], connect, out }) => {
+    const client = await connect("palace reveal");
+    const answer = await client.call("drawer.reveal", { id: await wholeId(client, id) });
+    if (!answer.found)
+      throw new PalaceError(
+        "PROTOCOL_BAD_PARAMS",
+        `no drawer ${id}`,
+        "look for its id: palace search WORDS, or palace ls",
+      );
+    return out.answer(answer.drawer, String(answer.drawer["content"]));
   },
 });
 

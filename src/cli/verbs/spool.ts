@@ -71,7 +71,7 @@ function findRefused(spool: Spool, name: string): RefusedEntry {
 function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): void {
   const write = readRefused(spool, name);
   const shown = { name, at: new Date(atMs).toISOString(), agent: write.agent, tool: write.tool, why };
-  if (out.isJson) return out.document({ ...shown, arguments: argumentsOf(write) });
+  if (out.isJson) return void out.document({ ...shown, arguments: argumentsOf(write) });
   out.table(Object.entries(shown));
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
@@ -137,7 +137,8 @@ function list(spool: Spool, out: Output): void {
   const waiting = spool.entries().map(({ name, atMs, agent, tool }) => ({ name, atMs, agent, tool }));
   const refused = spool.refused();
   const { droppedAtMs } = spool;
-  if (out.isJson) return out.document({ folder: spool.folder, waiting, refused, droppedAtMs: droppedAtMs ?? null });
+  if (out.isJson)
+    return void out.document({ folder: spool.folder, waiting, refused, droppedAtMs: droppedAtMs ?? null });
   if (waiting.length + refused.length === 0) return out.text("Nothing waits.");
   const age = (atMs: number): string => formatDuration(Math.max(Date.now() - atMs, 0));
   out.table([

@@ -69,7 +69,7 @@ function add(file: string, name: string, values: { role?: string; days?: string 
     role,
     expiresAtMs: days === undefined ? null : Date.now() + days * DAY_MS,
   });
-  if (out.isJson) return out.document({ name, role, expiresAtMs: record.expiresAtMs, token });
+  if (out.isJson) return void out.document({ name, role, expiresAtMs: record.expiresAtMs, token });
   out.text(token);
   out.notice(`This is the only time it is shown. Where the client runs: export MEMPALACE_TOKEN=… (role ${role})`);
 }
@@ -81,7 +81,7 @@ function list(file: string, out: Output): void {
     createdAtMs,
     expiresAtMs,
   }));
-  if (out.isJson) return out.document({ tokens });
+  if (out.isJson) return void out.document({ tokens });
   if (tokens.length === 0) return out.text(out.spelled("No tokens. `palace bridge token add NAME` makes one."));
   out.table(
     tokens.map(({ name, role, createdAtMs, expiresAtMs }) => [name, role, day(createdAtMs), expiry(expiresAtMs)]),

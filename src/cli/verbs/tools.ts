@@ -42,7 +42,7 @@ function findTool(tools: readonly ToolInfo[], name: string): ToolInfo {
 }
 
 function showTool(tool: ToolInfo, out: Output): void {
-  if (out.isJson) return out.document(tool);
+  if (out.isJson) return void out.document(tool);
   const properties = (tool.inputSchema["properties"] ?? {}) as Record<string, JsonObject>;
   const required = new Set((tool.inputSchema["required"] ?? []) as Json[]);
   out.text(`${tool.name}: ${tool.description}`);

@@ -38,15 +38,13 @@ Running it again is quick and harmless.
     const proof = await provePalace({ writer: shim, readers: [joined?.state === "joined" ? own : shim], env });
     const status = withPalace([...executable("palace"), "status", "--json"], namedHome(config.paths));
     const search = await askSearch(stack?.status ?? status, env);
-    if (out.isJson) {
-      out.document({
+    if (out.isJson)
+      return out.document({
         kind: isDocker ? "docker" : "native",
         ...proof,
         ...(search && { search }),
         ...(joined && { host: joined }),
       });
-      return 0;
-    }
     const next = [
       ["palace status", "what is in it"],
       ["palace mine docs DIR", "file a project's documents"],

@@ -19,10 +19,7 @@ Says whether \`palace mine docs\` files FILE and by which rule, and its wing, ro
       { file: args[0] ?? "", dir: values.dir, wing: values.wing, ...placeOf(config) },
       caller,
     );
-    if (out.isJson) {
-      out.document(found);
-      return 0;
-    }
+    if (out.isJson) return out.document(found);
     out.text(`${found.taken ? "taken" : "left out"}: ${found.reason}`);
     out.table(
       [

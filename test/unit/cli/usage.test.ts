@@ -1,7 +1,7 @@
 /** A usage error shows every way to call a command, in one line, and where to read more. */
 import { expect, test } from "vitest";
 import { usageError } from "../../../src/cli/define-verb.ts";
-import { verb as projects } from "../../../src/cli/verbs/projects.ts";
+import { projects } from "../../../src/cli/verbs/docs.ts";
 import { verb as search } from "../../../src/cli/verbs/search.ts";
 import { verb as token } from "../../../src/cli/verbs/token.ts";
 
