@@ -14,7 +14,7 @@ import { STDIN } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
 import { parseJson, parseAs } from "../../base/parse-json.ts";
 import { isErrorCode, PalaceError } from "../../base/errors.ts";
-import { withInterrupt } from "../feeding/feeding.ts";
+import { withInterrupt, withoutInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled } from "../report/job.ts";
 import { type Coming, isWanted, preview, type Standing } from "../report/restore-preview.ts";
 import { formatBytes, type Output } from "../terminal/output.ts";
@@ -59,6 +59,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
     preview(looked, { ...looked, withTokens }, out);
     if (dryRun || !(await isWanted(looked, yes))) return 0;
   }
+  // The sending ends at Ctrl-C; once everything is sent, the container finishes what it began.
   const done = await withoutInterrupt(async () => {
     const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
     if (restored === undefined) return undefined;
@@ -73,17 +74,6 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
     for (const folder of done.aside) out.text(`The old state is kept in the broker's container: ${folder}`);
     out.text("Restored; the broker is running.");
   });
-}
-
-/** Ignores Ctrl-C, but for the sending, which ends at it: once everything is sent, the container finishes what it began. */
-async function withoutInterrupt<T>(work: () => Promise<T>): Promise<T> {
-  const ignore = (): void => {};
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignore);
-  try {
-    return await work();
-  } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, ignore);
-  }
 }
 
 /** Returns the verb's JSON document; undefined when the user cancelled it. */

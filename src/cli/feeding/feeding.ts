@@ -58,3 +58,14 @@ export async function withInterrupt<T>(
     process.off("SIGTERM", stop);
   }
 }
+
+/** Ignores Ctrl-C while the work runs. */
+export async function withoutInterrupt<T>(work: () => Promise<T>): Promise<T> {
+  const ignore = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignore);
+  try {
+    return await work();
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, ignore);
+  }
+}

@@ -1,11 +1,11 @@
-/** Starts a job in the broker and follows it: progress on stderr, Ctrl-C cancels it. Imported by the verbs whose work is one. */
+/** Starts a job in the broker, or other long work, and follows it: progress on stderr, Ctrl-C cancels it. Imported by the verbs whose work is one. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JobReport, JobRequest, JsonObject } from "../../protocol/spec.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
-import type { Output } from "../terminal/output.ts";
+import { formatBytes, type Output } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 150;
@@ -40,6 +40,27 @@ export async function answerJob<R>(
 ): Promise<number> {
   const result = await runJob(config, request, out);
   return result === undefined ? reportCancelled(out) : out.answer(result, () => print(result as R));
+}
+
+type ByteWatch = { signal: AbortSignal; onBytes: (done: number, total: number) => void };
+
+/** Shows how many bytes long work has done, and ends it at Ctrl-C. Undefined where the user has cancelled it. */
+export async function watchBytes<T>(
+  out: Output,
+  doing: string,
+  work: (watch: ByteWatch) => Promise<T>,
+): Promise<T | undefined> {
+  const progress = new Progress({ silent: out.isJson });
+  const onBytes: ByteWatch["onBytes"] = (done, total) =>
+    progress.step(done, total, `${doing}${formatBytes(done)} of ${formatBytes(total)}`, undefined);
+  try {
+    return await withInterrupt((signal) => work({ signal, onBytes }), { onStop: () => progress.end() });
+  } catch (error) {
+    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
+    throw error;
+  } finally {
+    progress.end();
+  }
 }
 
 /** For a cancelled job: what is said, and the exit code. */

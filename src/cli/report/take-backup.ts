@@ -10,11 +10,9 @@ import { encrypted } from "../../memory/backup/secret.ts";
 import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
-import { withInterrupt } from "../feeding/feeding.ts";
 import { askDocker, type BrokerBox, brokerBox, outputOf } from "../docker/owner.ts";
-import { formatBytes, type Output } from "../terminal/output.ts";
-import { Progress } from "../terminal/progress.ts";
-import { runJob } from "./job.ts";
+import type { Output } from "../terminal/output.ts";
+import { runJob, watchBytes } from "./job.ts";
 
 export type BackupGoal = {
   /** null: our stdout. */
@@ -44,39 +42,25 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   const made = (await runJob(config, { kind: "backup", ...request }, out)) as unknown as BackupResult | undefined;
   if (made === undefined) return undefined;
   if (isDirect) return { ...made, encrypted: false };
-  try {
-    return { ...made, file: file ?? "-", bytes: await carry(made, goal, out, box), encrypted: isEncrypted };
-  } catch (error) {
-    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
-    throw error;
-  }
+  const bytes = await carry(made, goal, out, box);
+  return bytes === undefined ? undefined : { ...made, file: file ?? "-", bytes, encrypted: isEncrypted };
 }
 
-/** Copies the staged file to its goal. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, BROKER_CANCELLED, the file system's. */
-async function carry(
+/** Copies the staged file to its goal. Undefined when cancelled. Errors: CONFIG_USAGE, STORE_UNAVAILABLE, the file system's. */
+function carry(
   { file: staged, bytes }: MakeReport,
-  goal: BackupGoal,
+  { file, passphrase }: BackupGoal,
   out: Output,
   box: BrokerBox | undefined,
-): Promise<number> {
-  const progress = new Progress({ silent: out.isJson });
-  try {
-    return await withInterrupt(
-      async (signal) => {
-        const source = box === undefined ? piecesOf(openStaged(staged)) : piecesIn(box, staged);
-        const pieces = watched(source, bytes, signal, (done) =>
-          progress.step(done, bytes, `${formatBytes(done)} of ${formatBytes(bytes)}`, undefined),
-        );
-        const archive = goal.passphrase === undefined ? pieces : await encrypted(pieces, goal.passphrase);
-        if (goal.file !== null) return writeWhole(goal.file, archive);
-        await toStdout(archive);
-        return bytes;
-      },
-      { onStop: () => progress.end() },
-    );
-  } finally {
-    progress.end();
-  }
+): Promise<number | undefined> {
+  return watchBytes(out, "", async ({ signal, onBytes }) => {
+    const source = box === undefined ? piecesOf(openStaged(staged)) : piecesIn(box, staged);
+    const pieces = watched(source, bytes, signal, (done) => onBytes(done, bytes));
+    const archive = passphrase === undefined ? pieces : await encrypted(pieces, passphrase);
+    if (file !== null) return writeWhole(file, archive);
+    await toStdout(archive);
+    return bytes;
+  });
 }
 
 /**

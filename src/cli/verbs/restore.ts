@@ -26,13 +26,11 @@ import { keepFolder } from "../../base/folders.ts";
 import { createLog } from "../../base/log.ts";
 import { isStopped } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { withInterrupt } from "../feeding/feeding.ts";
-import { reportCancelled } from "../report/job.ts";
+import { withoutInterrupt } from "../feeding/feeding.ts";
+import { reportCancelled, watchBytes } from "../report/job.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { described, isWanted, preview } from "../report/restore-preview.ts";
-import { formatBytes, type Output } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
-import { Progress } from "../terminal/progress.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const LOCK_MAX_MS = 10_000;
@@ -59,10 +57,10 @@ A broker in a container of this machine's engine is given FILE through the engin
     armFault(config.fault);
     const file = args[0] === STDIN ? STDIN : resolve(args[0] ?? "");
     const withTokens = values["with-tokens"] === true;
+    const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
     const box = brokerBox(config);
     if (box !== undefined) {
       const asked = { dryRun: values["dry-run"] === true, yes: values.yes === true, withTokens };
-      const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
       const { restoreInBox } = await import("../docker/restore.ts");
       return restoreInBox(box, { ...asked, file, passphrase, config }, out);
     }
@@ -72,7 +70,7 @@ A broker in a container of this machine's engine is given FILE through the engin
     keepFolder(home);
     let staged: Staged | undefined;
     try {
-      staged = await stage(config, file, values["passphrase-file"], out);
+      staged = await watchBytes(out, "reading ", (watch) => stageBackup(file, home, { ...watch, passphrase }));
       if (staged === undefined) return reportCancelled(out);
       const before = glance(config.paths.ledgerFile) ?? null;
       const there = ownEntries(config.paths, config.driver === "chroma").map(({ name }) => name);
@@ -84,7 +82,9 @@ A broker in a container of this machine's engine is given FILE through the engin
       }
       if (!(await isWanted({ before, there }, values.yes))) return 0;
       listAllAgain(staged.folder);
-      const done = await exchange(config, file, staged, { withTokens, noStart: values["no-start"] === true });
+      const how = { withTokens, noStart: values["no-start"] === true };
+      const whole = staged;
+      const done = await withoutInterrupt(() => exchange(config, file, whole, how));
       return out.answer({ ...coming, before, there, ...done }, () => {
         for (const folder of done.aside) out.text(`The old state is kept: ${folder}`);
         out.text(out.spelled(done.started ? "Restored; the broker is running." : "Restored; to go on: palace start"));
@@ -114,33 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-async function stage(
-  config: Config,
-  file: string,
-  passphraseFile: string | undefined,
-  out: Output,
-): Promise<Staged | undefined> {
-  const progress = new Progress({ silent: out.isJson });
-  try {
-    return await withInterrupt(
-      (signal) =>
-        stageBackup(file, config.paths.home, {
-          signal,
-          passphrase: () => readPassphrase(config, passphraseFile, false),
-          onBytes: (done, total) =>
-            progress.step(done, total, `reading ${formatBytes(done)} of ${formatBytes(total)}`, undefined),
-        }),
-      { onStop: () => progress.end() },
-    );
-  } catch (error) {
-    if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return undefined;
-    throw error;
-  } finally {
-    progress.end();
-  }
-}
-
-/** From here on Ctrl-C is ignored: the swap takes a moment, and an interrupted one would only be finished later. */
+/** Called without Ctrl-C: the swap takes a moment, and an interrupted one would only be finished later. */
 async function exchange(
   config: Config,
   file: string,
@@ -149,37 +123,31 @@ async function exchange(
 ): Promise<{ aside: string[]; started: boolean }> {
   const { paths } = config;
   const wasStopped = isStopped(paths);
-  const wait = (): void => {};
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
+  const swap = (): PendingRestore => {
+    // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
+    finishRestore(paths);
+    assertStaged(staged.folder, staged.manifest);
+    const names = namesToPutBack(staged, withTokens);
+    const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
+    swapIn(paths, plan);
+    return plan;
+  };
   let stopped = false;
   let pending: PendingRestore;
   try {
-    try {
-      const swap = (): PendingRestore => {
-        // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
-        finishRestore(paths);
-        assertStaged(staged.folder, staged.manifest);
-        const names = namesToPutBack(staged, withTokens);
-        const plan = planSwap(paths, { file, staged: staged.folder, names }, config.driver === "chroma");
-        swapIn(paths, plan);
-        return plan;
-      };
-      ({ stopped } = await stopBroker(config));
-      // An engine that starts its broker again at once may be quicker than we are.
-      pending = await underLock(config, swap).catch(async (error: unknown) => {
-        if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
-        await stopBroker(config);
-        return underLock(config, swap);
-      });
-    } finally {
-      if (!wasStopped) clearStop(config);
-    }
-    // The broker starts only after a swap, because its own error would hide what prevented one.
-    if (stopped && !noStart) await ensureBroker(config);
-    return { aside: asideOf(paths, pending), started: stopped && !noStart };
+    ({ stopped } = await stopBroker(config));
+    // An engine that starts its broker again at once may be quicker than we are.
+    pending = await underLock(config, swap).catch(async (error: unknown) => {
+      if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
+      await stopBroker(config);
+      return underLock(config, swap);
+    });
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
+    if (!wasStopped) clearStop(config);
   }
+  // The broker starts only after a swap, because its own error would hide what prevented one.
+  if (stopped && !noStart) await ensureBroker(config);
+  return { aside: asideOf(paths, pending), started: stopped && !noStart };
 }
 
 /** Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */

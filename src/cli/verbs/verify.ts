@@ -7,11 +7,9 @@ import { scheduledNames } from "../../memory/backup/name.ts";
 import { unpackVerified } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { withInterrupt } from "../feeding/feeding.ts";
-import { reportCancelled } from "../report/job.ts";
+import { reportCancelled, watchBytes } from "../report/job.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/passphrase.ts";
-import { Progress } from "../terminal/progress.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const DRAFT = "verify-";
@@ -33,34 +31,14 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
     // This removes what a killed run has left.
     removeDrafts(cacheDir, DRAFT);
     const { folder, release } = makeDraft(cacheDir, DRAFT);
-    const progress = new Progress({ silent: out.isJson });
+    const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);
     try {
-      const { manifest, bytes, isEncrypted } = await withInterrupt(
-        (signal) =>
-          unpackVerified(file, {
-            ...{ folder, signal },
-            passphrase: () => readPassphrase(config, values["passphrase-file"], false),
-            onBytes: (done, total) =>
-              progress.step(done, total, `${formatBytes(done)} of ${formatBytes(total)}`, undefined),
-          }),
-        { onStop: () => progress.end() },
-      );
-      progress.end();
+      const read = await watchBytes(out, "", (watch) => unpackVerified(file, { folder, ...watch, passphrase }));
+      if (read === undefined) return reportCancelled(out);
+      const { manifest, bytes, isEncrypted } = read;
       const { version, madeAtMs, journalSeq, counts, leftOut, unreadable = [] } = manifest;
-      if (out.isJson)
-        out.document({
-          ok: true,
-          file,
-          bytes,
-          encrypted: isEncrypted,
-          version,
-          madeAtMs,
-          journalSeq,
-          counts,
-          leftOut,
-          unreadable,
-        });
-      else {
+      const held = { encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, unreadable };
+      return out.answer({ ok: true, file, bytes, ...held }, () => {
         out.text(`Whole: ${file} (${formatBytes(bytes)}${isEncrypted ? ", encrypted" : ""})`);
         out.text(
           `  made ${new Date(madeAtMs).toISOString()} by ${version}, up to write ${journalSeq}: ${plural(counts.drawers, "drawer")}, ` +
@@ -68,13 +46,8 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
         );
         for (const { name, why } of unreadable)
           out.notice(`not in it: ${name}, which could not be read when it was made: ${why}`);
-      }
-      return 0;
-    } catch (error) {
-      if (error instanceof PalaceError && error.code === "BROKER_CANCELLED") return reportCancelled(out);
-      throw error;
+      });
     } finally {
-      progress.end();
       rmSync(folder, { recursive: true, force: true });
       release();
     }
