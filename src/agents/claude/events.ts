@@ -1,8 +1,9 @@
 /**
- * Answers Claude Code's hooks, by event. An answer is the protocol's JSON or nothing. Pure except for its parameters. Used
- * by `palace hook claude-code`. Source: hooks of Claude Code 2.1.330, seen in runs.
+ * Reads what Claude Code hands to a hook, and words the answer. Pure. Used by `palace hook claude-code` and `mempalace hook run`.
+ * Source: hooks of Claude Code 2.1.330, seen in runs; Codex writes the same fields.
  */
 import { isRecord } from "../../base/is-record.ts";
+import { parseAs } from "../../base/parse-json.ts";
 import { saidByUser } from "./exchange.ts";
 
 export type HookInput = Readonly<{
@@ -19,72 +20,37 @@ export type HookInput = Readonly<{
   isGoneOn: boolean;
 }>;
 
-export type Doors = {
-  wakeUp: () => Promise<string>;
-  /** Returns matching memories; empty if nothing matches or recall is off. */
-  recall: (prompt: string) => Promise<string>;
-  /** Returns the texts of memory with outcomes for a prompt; empty when it is off. */
-  turn: (prompt: string) => Promise<string>;
-  /** Stores the exchange that has ended. */
-  turnEnded: () => Promise<void>;
-  /** Starts filing the session and does not wait for it. */
-  file: (session: string) => void;
-};
-
-/**
- * The starts of a session with a new context. A resumed or forked session still has what it was told at its first start.
- */
-const BEGINNINGS: ReadonlySet<string> = new Set(["startup", "clear", "compact"]);
-
 /** Undefined when stdin holds no hook's document. */
 export function readInput(text: string): HookInput | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isRecord(value)) return undefined;
-    const word = (name: string): string => (typeof value[name] === "string" ? value[name] : "");
-    return {
-      event: word("hook_event_name"),
-      session: word("session_id"),
-      source: word("source"),
-      prompt: saidByUser(word("prompt")),
-      cwd: word("cwd"),
-      transcript: word("transcript_path"),
-      lastAnswer: word("last_assistant_message"),
-      isSubagent: word("agent_id") !== "",
-      isGoneOn: value["stop_hook_active"] === true,
-    };
-  } catch {
-    return undefined;
-  }
+  const value = parseAs(text, isRecord);
+  if (value === undefined) return undefined;
+  const word = (name: string): string => (typeof value[name] === "string" ? value[name] : "");
+  return {
+    event: word("hook_event_name"),
+    session: word("session_id"),
+    source: word("source"),
+    prompt: saidByUser(word("prompt")),
+    cwd: word("cwd"),
+    transcript: word("transcript_path"),
+    lastAnswer: word("last_assistant_message"),
+    isSubagent: word("agent_id") !== "",
+    isGoneOn: ["true", "1", "yes"].includes(String(value["stop_hook_active"]).toLowerCase()),
+  };
 }
 
-/** Returns one JSON document, or an empty text. Errors: those of the doors. */
-export async function answer(input: HookInput, doors: Doors): Promise<string> {
-  const { event, session, source, prompt, isSubagent, isGoneOn } = input;
-  switch (event) {
-    case "SessionStart":
-      return BEGINNINGS.has(source) ? context(event, await doors.wakeUp()) : "";
-    case "UserPromptSubmit":
-      if (prompt === "" || isSubagent) return "";
-      return context(event, (await Promise.all([doors.turn(prompt), doors.recall(prompt)])).filter(Boolean).join("\n"));
-    case "Stop":
-      if (isSessionId(session)) doors.file(session);
-      if (!isSubagent && !isGoneOn) await doors.turnEnded();
-      return "";
-    case "PreCompact":
-    case "SessionEnd":
-      if (isSessionId(session)) doors.file(session);
-      return "";
-    default:
-      return "";
-  }
+/**
+ * True for the start of a session with a new context. A resumed or forked session still has what it was told at its first start.
+ */
+export function isBeginning({ source }: HookInput): boolean {
+  return ["startup", "clear", "compact"].includes(source);
 }
 
-function context(hookEventName: string, additionalContext: string): string {
+/** Returns the document that adds a text to the agent's context; empty for an empty text. */
+export function context(hookEventName: string, additionalContext: string): string {
   return additionalContext === "" ? "" : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } });
 }
 
 /** Checks the id, because it becomes an argument of a command of ours. */
-function isSessionId(session: string): boolean {
+export function isSessionId(session: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(session);
 }

@@ -10,6 +10,7 @@ import type { Env } from "../../config/env.ts";
 import { harnessEnv, type HarnessSettings, readHarness } from "../../config/harness.ts";
 import { within } from "../../base/time-limit.ts";
 import type { Exchange } from "../signal/signals.ts";
+import { detach } from "./detach.ts";
 
 /** Time a hook gets to exit after its limit, and time we wait until it has read its input, ms. */
 const GRACE_MS = 1_000;
@@ -117,43 +118,22 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
 
 /** Hands an exchange over to a process that outlives this one. Resolves when that process has read all of it. */
 export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchange): Promise<void> {
-  const [command = "", ...first] = hook.argv;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  try {
-    const args = [...first, "turn-end", "--session", `${harness}/${id}`, "--agent", hook.agent];
-    const child = spawn(command, args, {
-      env: hook.env,
-      stdio: ["pipe", "ignore", "ignore"],
-      detached: true,
-      cwd: "/",
-    });
-    child.once("error", (error) => {
-      hook.log(`an exchange of ${harness} ${id} is not kept: ${error.message}`);
-      resolve();
-    });
-    child.stdin
-      .on("error", () => resolve())
-      .end(JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() }), () => resolve());
-    child.unref();
-    hook.log(`an exchange of ${harness} ${id} is handed over`);
-    await within(promise, GRACE_MS);
-  } catch (error) {
-    hook.log(`an exchange of ${harness} ${id} is not kept: ${String(error)}`);
-  }
+  const args = ["turn-end", "--session", `${harness}/${id}`, "--agent", hook.agent];
+  const input = JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() });
+  const read = detach([...hook.argv, ...args], {
+    ...hook,
+    input,
+    problem: `an exchange of ${harness} ${id} is not kept`,
+  });
+  hook.log(`an exchange of ${harness} ${id} is handed over`);
+  await within(read, GRACE_MS);
 }
 
 /** Starts filing what is new in a session, in a process that outlives this one. */
 export function handOver(hook: Hook, { harness, id }: Session): void {
-  const [command = "", ...first] = hook.argv;
-  try {
-    const args = [...first, "file", "--from", harness, "--session", id];
-    const child = spawn(command, args, { env: hook.env, stdio: "ignore", detached: true, cwd: "/" });
-    child.once("error", (error) => hook.log(`${harness} ${id} is not filed: ${error.message}`));
-    child.unref();
-    hook.log(`${harness} ${id} is handed over`);
-  } catch (error) {
-    hook.log(`${harness} ${id} is not filed: ${String(error)}`);
-  }
+  const args = ["file", "--from", harness, "--session", id];
+  void detach([...hook.argv, ...args], { ...hook, problem: `${harness} ${id} is not filed` });
+  hook.log(`${harness} ${id} is handed over`);
 }
 
 /** Writes to stderr, and only when debugging is on. */

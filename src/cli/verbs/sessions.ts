@@ -1,10 +1,10 @@
 /** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/file-sessions.ts";
+import { openSource } from "../../feeders/session-miner/open.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { placeOf } from "../feeding/feeding.ts";
 import { FEED_OPTIONS, feedPlace, readExtract, runMine, transcriptsDone } from "../feeding/mining.ts";
-import { openSource } from "../feeding/session-source.ts";
 import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";

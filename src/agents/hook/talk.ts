@@ -1,7 +1,6 @@
 /**
  * Reads from a transcript what a hook needs (palace.md 8.3): how much the user has said, the last of it, and the project.
- * It reads Claude Code's lines and Codex's. Imported by hook.ts
- * and checkpoint.ts.
+ * It reads Claude Code's lines and Codex's.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";

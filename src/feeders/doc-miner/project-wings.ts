@@ -1,8 +1,8 @@
-/** The wings that may hold what is known of the folder that an agent works in. Imported by verbs/hook.ts. */
+/** The wings that may hold what is known of the folder that an agent works in. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { PROJECT_FILES, readProject, wingOfFolder } from "../../feeders/doc-miner/project.ts";
-import { findAbove } from "../../feeders/doc-miner/root.ts";
+import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
+import { findAbove } from "./root.ts";
 
 /**
  * Returns the wing of mempalace.yaml, and those named after the folder, after the repository that it is in, and after the

@@ -8,7 +8,7 @@ import { connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { removeOld } from "../../base/old-files.ts";
-import { checkpointOf, type Talk } from "./transcript.ts";
+import { checkpointOf, type Talk } from "./talk.ts";
 
 /** Messages of the user between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;

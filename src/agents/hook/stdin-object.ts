@@ -4,8 +4,9 @@
  */
 import type { Readable } from "node:stream";
 
-/** Returns the first whole JSON object, or everything up to the end where the text does not begin with one. */
-export async function readJsonObject(stdin: Readable): Promise<string> {
+/** Returns the first whole JSON object, or everything up to the end where the text does not begin with one. Reads no terminal. */
+export async function readJsonObject(stdin: Readable & { isTTY?: boolean }): Promise<string> {
+  if (stdin.isTTY === true) return "";
   stdin.setEncoding("utf8");
   const object = new WholeObject();
   let text = "";

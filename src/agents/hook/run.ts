@@ -1,0 +1,239 @@
+/**
+ * Does the work of `palace hook`: the text that a session begins with, the texts beside a prompt, the exchange that has ended, and
+ * its judgment. Each hook returns its answer, which is empty without one; errors go to the log.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isRecord } from "../../base/is-record.ts";
+import { newKey } from "../../base/ids.ts";
+import { parseAs } from "../../base/parse-json.ts";
+import { within } from "../../base/time-limit.ts";
+import { readHarness } from "../../config/harness.ts";
+import type { OwedScore } from "../../protocol/outcome.ts";
+import type { Client } from "../../wire/client/client.ts";
+import { isCompacted, markCompacted, unmarkCompacted } from "../claude/compacted.ts";
+import { context, type HookInput, isBeginning, isSessionId, readInput } from "../claude/events.ts";
+import { lastExchange } from "../claude/exchange.ts";
+import { readTranscriptEnd } from "../claude/transcript-end.ts";
+import { detach } from "../extension/detach.ts";
+import { askJudge } from "../judge/judge-model.ts";
+import { spoolExchange, worthWaiting } from "../late-turn.ts";
+import { recallText } from "../recall.ts";
+import type { Exchange } from "../signal/signals.ts";
+import { askBeside, type Asking, type Beside, keepExchange, keepJudgment, owedScore, readTurn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
+import { keepText, keptText, wakeUpText } from "../wake-up.ts";
+import { saveSettings } from "./save-settings.ts";
+import { type Scene, type Values, withClient } from "./scene.ts";
+import { readJsonObject } from "./stdin-object.ts";
+
+/** Reserved for writing the answer. */
+const LEAVING_MS = 50;
+/** How long a hook waits for a transcript that is still being written, and how often it looks. */
+const LATE_MAX_MS = 300;
+const LATE_STEP_MS = 20;
+/** How long an exchange is offered to a broker before it is spooled; it begins while its transcript may still be written. */
+const OFFER_MAX_MS = LATE_MAX_MS + 300;
+/** Reserved for writing down an exchange that no broker has taken. */
+const SPOOLING_MS = 100;
+/** A session is still filed on a machine where the start alone takes the second. */
+const WORK_MIN_MS = 250;
+/** Nobody waits for this text: the agent goes on and gets it with its next prompt. */
+const WITHIN_MAX_MS = 60_000;
+/** Nobody waits for it. */
+const EXCHANGE_MAX_MS = 30_000;
+
+/** `untilMs`: when the hook ends without an answer, since the start of the process. */
+type Timed = Scene & { untilMs: number };
+type Hook = (scene: Timed, values: Values) => Promise<string>;
+
+/** Hook → its work, and its time unless `--within` names one; without both it has a turn's. */
+const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
+  "claude-code": [claudeCode],
+  "wake-up": [wakeUp],
+  turn: [turn],
+  "turn-end": [turnEnd, EXCHANGE_MAX_MS],
+  judge: [judge, EXCHANGE_MAX_MS],
+};
+
+export function isHook(what: string): boolean {
+  return Object.hasOwn(HOOKS, what);
+}
+
+/** Returns the hook's answer. Ends the process without one when its time, which counts from the start of the process, is over. Never throws. */
+export async function runHook(what: string, scene: Scene, values: Values): Promise<string> {
+  const [work = turn, usualMs] = HOOKS[what] ?? [];
+  const named = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
+  const budgetMs = Math.min(named ?? readHarness(scene.config.settings.env).turnMaxMs, WITHIN_MAX_MS);
+  const leftMs = Math.max(budgetMs - LEAVING_MS - performance.now(), WORK_MIN_MS);
+  setTimeout(() => {
+    scene.log(`nothing was said: it took longer than ${budgetMs} ms`);
+    process.exit(0);
+  }, leftMs);
+  try {
+    return await work({ ...scene, untilMs: performance.now() + leftMs }, values);
+  } catch (error) {
+    scene.log(String(error));
+    return "";
+  }
+}
+
+async function claudeCode(scene: Timed): Promise<string> {
+  const input = readInput(await readJsonObject(process.stdin));
+  if (input === undefined) {
+    scene.log("claude-code: what came on stdin is no JSON object");
+    return "";
+  }
+  const { event, session, prompt, isSubagent, isGoneOn } = input;
+  switch (event) {
+    case "SessionStart":
+      return isBeginning(input) ? context(event, await begin(scene, input)) : "";
+    case "UserPromptSubmit":
+      return prompt === "" || isSubagent ? "" : context(event, await besidePrompt(scene, input));
+    case "Stop":
+      fileBeside(scene, session);
+      if (!isSubagent && !isGoneOn) await keep(scene, turnOf(input), () => exchangeOf(scene, input));
+      return "";
+    case "PreCompact":
+    case "SessionEnd":
+      fileBeside(scene, session);
+      return "";
+    default:
+      return "";
+  }
+}
+
+function begin(scene: Timed, { source, session, cwd }: HookInput): Promise<string> {
+  const { config } = scene;
+  if (source === "compact" && readHarness(config.settings.env).outcomes !== "off") markCompacted(config, session);
+  return wakeUp(scene, { session: `claude-code/${session}`, cwd });
+}
+
+/** Returns the texts of memory with outcomes, and the drawers that match. */
+async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
+  const { config } = scene;
+  const { recall, injectedMaxBytes } = readHarness(config.settings.env);
+  const { prompt, session } = input;
+  const hasLost = isCompacted(config, session);
+  const told = tell(scene, turnOf(input), { prompt, isCompacted: hasLost }).then((beside) => {
+    // An answer that comes too late is empty, and says of nothing that it was shown.
+    if (hasLost && (beside?.scoring || beside?.context)) unmarkCompacted(config, session);
+    return [beside?.scoring, beside?.context];
+  });
+  const recalled = recall && withClient(scene, (client) => recallText(client, prompt, injectedMaxBytes));
+  return (await Promise.all([told, recalled])).flat().filter(Boolean).join("\n");
+}
+
+async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Promise<string> {
+  const { config, host } = scene;
+  const settings = readHarness(config.settings.env);
+  if (!settings.wakeUp) return "";
+  if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
+  const project = await host.wingsOf(cwd);
+  const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
+  if (session !== undefined && text !== "") keepText(config, session, text);
+  return text;
+}
+
+function turnOf({ session, cwd }: HookInput): Turn {
+  return { conversation: `claude-code/${session}`, cwd };
+}
+
+/** Asks for what is put beside the turn; undefined if outcomes are off or the palace does not exist. */
+async function tell(
+  scene: Timed,
+  turn: Turn,
+  asking: Omit<Asking, "isScoped" | "withinMs">,
+): Promise<Beside | undefined> {
+  const { outcomes } = readHarness(scene.config.settings.env);
+  if (outcomes === "off") return undefined;
+  return withClient(scene, (client) => {
+    const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
+    return askBeside(client, turn, { ...asking, withinMs, isScoped: outcomes === "project" });
+  });
+}
+
+/**
+ * Reads the transcript's last exchange, for up to `LATE_MAX_MS` until it is whole. The host writes its transcript a
+ * moment after it has called the hook: a tool's answer may still be missing.
+ */
+async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
+  const { testCommands } = readHarness(config.settings.env);
+  const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);
+  for (;;) {
+    const exchange = lastExchange(readTranscriptEnd(transcript), lastAnswer, testCommands);
+    if (exchange.isWhole || performance.now() >= lateMs) return exchange;
+    await sleep(LATE_STEP_MS);
+  }
+}
+
+/** Spools an exchange that no broker takes in time; while time is left it is offered on. */
+async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
+  const { outcomes, judge } = readHarness(scene.config.settings.env);
+  const { config, agent, untilMs, log, host } = scene;
+  if (outcomes === "off" || !host.hasPalace(config)) return;
+  const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
+  // A rejection reaches those who await `said` below; this handler keeps it from being unhandled until then.
+  said.catch(() => {});
+  const offer = withClient(scene, async (client) => {
+    const exchange = await said;
+    const owed = judge === undefined ? null : await owedScore(client, turn, exchange.user);
+    await keepExchange(client, turn, exchange, key);
+    if (owed !== null) await judgeBeside(scene, turn, owed);
+    return "kept" as const;
+  }).catch(worthWaiting);
+  const end = await within(offer, Math.min(untilMs - performance.now() - SPOOLING_MS, OFFER_MAX_MS));
+  if (end === "kept") return;
+  let waiting: { remove: () => void } | undefined;
+  try {
+    waiting = spoolExchange({ config, agent, turn, exchange: await said, key, atMs });
+    log(`an exchange of ${turn.conversation} waits for a broker: ${String(end ?? "none has answered")}`);
+  } catch (error) {
+    log(`an exchange of ${turn.conversation} cannot wait for a broker: ${String(error)}`);
+  }
+  if ((await within(offer, untilMs - performance.now() - LEAVING_MS)) === "kept") waiting?.remove();
+}
+
+/** Has the judge model asked in a process of its own: it may take longer than anybody waits. */
+function judgeBeside(scene: Scene, { conversation }: Turn, owed: OwedScore): Promise<void> {
+  const { config, agent, host } = scene;
+  const args = ["judge", ...config.handedOn().palace, "--session", conversation, "--agent", agent];
+  const input = JSON.stringify(owed);
+  return detach([...host.palace, "hook", ...args], { ...scene, input, problem: "an exchange is not judged" });
+}
+
+async function judge(scene: Scene, { session = "" }: Values): Promise<string> {
+  const { judge: settings } = readHarness(scene.config.settings.env);
+  if (settings === undefined || session === "") return "";
+  const owed = parseAs(await readJsonObject(process.stdin), isOwed);
+  if (owed === undefined) return "";
+  const judgment = await askJudge(settings, owed);
+  const turn = { conversation: session, cwd: "" };
+  const judged = await withClient(scene, (client: Client) => keepJudgment(client, turn, owed, judgment));
+  scene.log(`${settings.model} has judged ${judged ?? 0} of ${session}`);
+  return "";
+}
+
+async function turn(scene: Timed, { session = "", fresh = false, compacted = false }: Values): Promise<string> {
+  const { prompt, cwd } = readTurn(await readJsonObject(process.stdin));
+  if (prompt.trim() === "" || session === "") return "";
+  const beside = await tell(scene, { conversation: session, cwd }, { prompt, isFresh: fresh, isCompacted: compacted });
+  return beside === undefined ? "" : JSON.stringify({ scoring: beside.plainScoring, context: beside.context });
+}
+
+async function turnEnd(scene: Timed, { session = "" }: Values): Promise<string> {
+  const said = readTurn(await readJsonObject(process.stdin));
+  if (session !== "") await keep(scene, { conversation: session, cwd: said.cwd }, () => said);
+  return "";
+}
+
+/** Files in a process of its own, which outlives the hook and the agent. */
+function fileBeside(scene: Scene, session: string): void {
+  const { config, host } = scene;
+  if (!isSessionId(session) || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
+  const args = ["file", ...config.handedOn().palace, "--from", "claude-code", "--session", session];
+  void detach([...host.palace, "hook", ...args], { ...scene, problem: "a session could not be filed" });
+}
+
+function isOwed(value: unknown): value is OwedScore {
+  return isRecord(value) && typeof value["reply"] === "string" && Array.isArray(value["memories"]);
+}

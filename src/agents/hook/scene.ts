@@ -1,0 +1,33 @@
+/** Context of one run of a hook. */
+import type { Config } from "../../config/config.ts";
+import type { Env } from "../../config/env.ts";
+import { type Client, connectClient } from "../../wire/client/client.ts";
+
+/** Work of other wings, which the command line hands to a hook. */
+export type Host = Readonly<{
+  /** The command line of `palace`. */
+  palace: readonly string[];
+  hasPalace: (config: Config) => boolean;
+  /** Returns the wings that may hold what is known of a folder. */
+  wingsOf: (folder: string) => Promise<string[]>;
+  /** Files what is new in a session. Errors: whatever prevented it. */
+  mineSession: (config: Config, harness: string, session: string) => Promise<void>;
+  /** Returns what the user has said in a session of opencode; undefined if it is gone. Errors: the source's. */
+  saidInOpencode: (config: Config, session: string) => Promise<{ texts: string[]; wing: string } | undefined>;
+}>;
+
+export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => void; agent: string; host: Host }>;
+
+/** The options of the hooks. */
+export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
+  Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
+
+/** Calls `ask` with a client; returns undefined if the palace does not exist, since a look must not begin one. */
+export async function withClient<T>(
+  { config, agent, host }: Scene,
+  ask: (client: Client) => Promise<T>,
+): Promise<T | undefined> {
+  if (!host.hasPalace(config)) return undefined;
+  const client = await connectClient({ config, agent, start: "auto" });
+  return ask(client).finally(() => client.close());
+}

@@ -1,0 +1,38 @@
+/** Files that one living process holds at a time: each has its holder's pid. */
+import { openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { isAlive } from "./alive.ts";
+
+/** After that time the pid belongs to another process. */
+export const HELD_MAX_MS = 2 * 3_600_000;
+/** Far longer than the time between making the file and writing the pid. */
+const EMPTY_MAX_MS = 10_000;
+
+/** Makes the file and returns it open and empty, for the holder's pid. Undefined if a living process holds it. */
+export function takePidFile(path: string): number | undefined {
+  for (const isRetry of [false, true]) {
+    try {
+      return openSync(path, "wx", 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (isRetry || isHeld(path)) return undefined;
+      rmSync(path, { force: true });
+    }
+  }
+  return undefined;
+}
+
+/** Returns the pid, which is the file's first word; 0 if the file has none. */
+export function pidIn(path: string): number {
+  return Number.parseInt(readFileSync(path, "utf8"), 10) || 0;
+}
+
+function isHeld(path: string): boolean {
+  try {
+    const ageMs = Date.now() - statSync(path).mtimeMs;
+    const pid = pidIn(path);
+    // An empty file was made just now and its pid follows, or its process was killed in between.
+    return pid === 0 ? ageMs < EMPTY_MAX_MS : ageMs < HELD_MAX_MS && isAlive(pid);
+  } catch {
+    return false;
+  }
+}

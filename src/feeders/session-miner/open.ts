@@ -1,0 +1,47 @@
+/** Opens the sessions of an agent where its settings, or the user, say they are. */
+import { join, resolve } from "node:path";
+import type { Config } from "../../config/config.ts";
+import { wingOfFolder } from "../doc-miner/project.ts";
+import { openClaudeCode } from "./claude-code.ts";
+import { openOpencode } from "./opencode.ts";
+import { openPi } from "./pi.ts";
+import type { HarnessName, SessionSource } from "./session.ts";
+import { stageHome } from "./staging-area.ts";
+
+type From = { path: string | undefined; includeSubagents: boolean };
+
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
+export async function openSource(
+  harness: HarnessName,
+  { sessions, paths }: Config,
+  { path, includeSubagents }: From = { path: undefined, includeSubagents: false },
+): Promise<SessionSource> {
+  const given = path === undefined ? undefined : resolve(path);
+  if (harness === "claude-code") return openClaudeCode(given ?? sessions.claudeCodeDir, includeSubagents);
+  if (harness === "pi") return openPi(given ?? sessions.piDir);
+  const scratch = join(stageHome(paths.cacheDir), ".scratch");
+  return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
+}
+
+/**
+ * Returns the user's texts in a session of opencode, and the wing of its folder. Skips turns older than the session: a fork copied
+ * them, and they were said in the session that it continues. Undefined if the session is gone. Errors: FEEDER_SOURCE_UNREADABLE.
+ */
+export async function saidInOpencode(
+  config: Config,
+  id: string,
+): Promise<{ texts: string[]; wing: string } | undefined> {
+  const source = await openSource("opencode", config);
+  try {
+    const head = source.list().find((one) => one.id === id);
+    const session = head && source.read(head);
+    if (session === undefined) return undefined;
+    const own = session.turns.filter(({ role, atMs }) => role === "user" && !(atMs < session.createdMs));
+    const texts = own.map(({ blocks }) =>
+      blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" "),
+    );
+    return { texts, wing: wingOfFolder(session.directory) };
+  } finally {
+    source.close();
+  }
+}
