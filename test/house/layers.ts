@@ -71,8 +71,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // The compose stack from outside, through the engine's own API; a copy of its memory is read through as any backup.
   devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
 
-  // Reads and writes a Roampal's folder on the user's own machine.
-  "learning/roampal": room([...FOUNDATION, "memory/port", "memory/ledger", "mempalace"], { closedNode: ["node:net"] }),
+  // Reads and writes a Roampal's folder on the user's own machine, beside a broker.
+  "learning/roampal": room([...FOUNDATION, "memory/port", "memory/ledger", "mempalace", "wire/client"], {
+    closedNode: ["node:net"],
+  }),
   learning: room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
 
   broker: room(

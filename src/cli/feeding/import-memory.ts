@@ -21,7 +21,8 @@ import {
 } from "../../protocol/import.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
 import { CARRIED_MAX_BYTES, IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
-import { parts, teller } from "./roampal-parts.ts";
+import { parts } from "../../learning/roampal/carrying.ts";
+import { teller } from "./roampal.ts";
 
 /** Filing records come first: they tell which mined files are newer here. */
 const PREVIEW_ORDER: readonly ImportKind[] = ["source", ...IMPORT_KINDS.filter((kind) => kind !== "source")];
@@ -143,7 +144,7 @@ class Run {
     const { from, silent, signal } = this.#options;
     for (const kind of kinds) {
       const total = this.#countOf(kind);
-      const tell = teller(doing, NAMES[kind][1], total, silent);
+      const tell = teller(silent)(doing, NAMES[kind][1], total);
       let done = 0;
       let at = 0;
       const refuse = (item: object, why: string): void => {

@@ -1,65 +1,28 @@
-/**
- * Brings the memories of a Roampal's data folder here, a hundred in a write, then its graphs; one that is broken off is done again from the
- * start, and finds what came before. Used by `palace outcome import`.
- */
-import type { Client } from "../../wire/client/client.ts";
-import { cut } from "../../base/shorten.ts";
-import { faultPoint } from "../../base/fault-point.ts";
-import { CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
-import type { ImportReport } from "../../protocol/outcome.ts";
-import { type Found, RoampalFolder } from "../../learning/roampal/source.ts";
+/** Words the import and the export of a Roampal's folder. Used by `palace outcome` and, for progress, `palace import`. */
+import { quoted } from "../../base/shell-word.ts";
+import type { Tell } from "../../learning/roampal/carrying.ts";
+import type { Exported } from "../../learning/roampal/export-folder.ts";
+import type { Imported } from "../../learning/roampal/import-folder.ts";
 import { plural } from "../terminal/output.ts";
-import { type GraphsImported, graphsLeft, importGraphs } from "./roampal-graphs.ts";
-import { parts, teller } from "./roampal-parts.ts";
+import { Progress } from "../terminal/progress.ts";
 
 const NAMED_MAX = 5;
-/** Roampal's fields repeat the text, and calls carry them. */
-const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB, its text counted once more for each field that repeats it`;
+const TELL_AFTER_MS = 2_000;
 
-export type Imported = Found & {
-  dir: string;
-  dryRun: boolean;
-  added: number;
-  updated: number;
-  unchanged: number;
-  graphs: GraphsImported;
-  notUsed: { collections: { name: string; rows: number }[]; files: string[] };
-} & Omit<ImportReport, "added" | "updated">;
-
-/**
- * Imports the memories of a Roampal's folder. Errors: the folder's, the broker's; memories written before an error
- * stay.
- */
-export async function importRoampal(
-  client: Client,
-  dir: string,
-  { isDry, silent, profile }: { isDry: boolean; silent: boolean; profile: string | undefined },
-): Promise<Imported> {
-  const named = profile === undefined ? {} : { profile };
-  const folder = new RoampalFolder(dir);
-  const tell = teller("importing", "memories", folder.total, silent);
-  const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
-  try {
-    for (const memories of parts(folder.memories(), CARRIED_MAX, ({ id }) => {
-      all.refused.push({ id: cut(id), why: TOO_LARGE });
-    })) {
-      const one = await client.call("outcome.import", { memories, isDry, ...named });
-      for (const name of ["added", "updated", "kept", "gone"] as const) all[name].push(...one[name]);
-      all.refused.push(...one.refused);
-      all.overdue += one.overdue;
-      faultPoint("import.after-part");
-      tell.step(folder.found.memories);
-    }
-    tell.end();
-    const graphs = profile === undefined ? await importGraphs(client, folder, { isDry, silent }) : graphsLeft(folder);
-    const [added, updated] = [all.added.length, all.updated.length];
-    const { memories } = folder.found;
-    const unchanged = memories - added - updated - all.kept.length - all.gone.length - all.refused.length;
-    return { dir, dryRun: isDry, ...folder.found, ...all, added, updated, unchanged, graphs, notUsed: folder.others };
-  } finally {
-    tell.end();
-    folder.close();
-  }
+/** Reports progress, on a terminal at once and else when the work takes longer. */
+export function teller(silent: boolean): Tell {
+  return (doing, what, total) => {
+    const progress = new Progress({ silent });
+    let toldAtMs = performance.now();
+    return {
+      step: (done) => {
+        const isDue = performance.now() - toldAtMs > TELL_AFTER_MS;
+        if (isDue) toldAtMs = performance.now();
+        progress.step(done, total, `${doing} ${what}`, isDue ? `${doing}: ${done} of ${total} ${what}` : undefined);
+      },
+      end: () => progress.end(),
+    };
+  };
 }
 
 /** One line for everything that happened, and none for what did not. `importer`: its name in the journal. */
@@ -102,4 +65,13 @@ export function describeImport(imported: Imported, importer: string): string {
 function named(names: readonly string[]): string {
   const more = names.length - NAMED_MAX;
   return `${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+}
+
+export function describeExport({ dir, memories, entries, others }: Exported): string {
+  return [
+    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
+    ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
+    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
+    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
+  ].join("\n");
 }

@@ -290,24 +290,26 @@ async function remove({ client, config, first: title, out }: Asked): Promise<num
 }
 
 async function importFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
-  const { describeImport, importRoampal } = await import("../feeding/roampal.ts");
+  const { importRoampal } = await import("../../learning/roampal/import-folder.ts");
+  const { describeImport, teller } = await import("../feeding/roampal.ts");
   const profile = await profileFor(config, values.profile);
   if (profile !== undefined && dir === "") throw usageError(USAGE, "import --profile takes the folder of the profile");
   armFault(config.fault);
   const imported = await importRoampal(client, resolve(dir === "" ? config.roampalDir : dir), {
     isDry: values["dry-run"] === true,
-    silent: out.isJson,
     profile,
+    tell: teller(out.isJson),
   });
   return out.answer(imported, out.spelled(describeImport(imported, IMPORTER)));
 }
 
 async function exportFolder({ client, config, first: dir, values, out }: Asked): Promise<number> {
-  const { describeExport, exportRoampal } = await import("../feeding/roampal-export.ts");
+  const { exportRoampal } = await import("../../learning/roampal/export-folder.ts");
+  const { describeExport, teller } = await import("../feeding/roampal.ts");
   armFault(config.fault);
   const exported = await exportRoampal(client, resolve(dir), {
-    silent: out.isJson,
     profile: await profileFor(config, values.profile),
+    tell: teller(out.isJson),
   });
   return out.answer(exported, out.spelled(describeExport(exported)));
 }

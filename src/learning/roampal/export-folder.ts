@@ -1,11 +1,10 @@
-/** Writes every memory into a data folder that Roampal opens. Used by `palace outcome export`. */
-import type { Client } from "../../wire/client/client.ts";
+/** Writes every memory of a broker into a data folder that Roampal opens. Used by `palace outcome export`. */
 import { faultPoint } from "../../base/fault-point.ts";
-import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
-import { RoampalDraft } from "../../learning/roampal/target.ts";
-import { olderBroker, teller } from "./roampal-parts.ts";
+import type { Client } from "../../wire/client/client.ts";
+import { olderBroker, type Tell } from "./carrying.ts";
+import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
@@ -15,16 +14,14 @@ const TRIES = 5;
  */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
+type Exporting = { profile: string | undefined; tell: Tell };
+
 /** Exports the memories into a new folder. Errors: the folder's, the broker's; no part of the folder is left then. */
-export async function exportRoampal(
-  client: Client,
-  dir: string,
-  { silent, profile }: { silent: boolean; profile: string | undefined },
-): Promise<Exported> {
+export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
     try {
-      const written = await writeAll(client, draft, silent, profile);
+      const written = await writeAll(client, draft, options);
       if (written === undefined) continue;
       draft.finish();
       return { dir, ...written };
@@ -39,24 +36,21 @@ export async function exportRoampal(
 async function writeAll(
   client: Client,
   draft: RoampalDraft,
-  silent: boolean,
-  profile: string | undefined,
+  { profile, tell }: Exporting,
 ): Promise<Omit<Exported, "dir"> | undefined> {
   const written = { memories: 0, entries: 0, others: 0 };
-  let tell: ReturnType<typeof teller> | undefined;
+  const named = profile === undefined ? {} : { profile };
+  let told: ReturnType<Tell> | undefined;
   try {
     for (let next: CarriedPage["next"] = { from: 0, after: "" }; next !== null;) {
-      const page: CarriedPage = await client.call("outcome.export", {
-        ...next,
-        ...(profile !== undefined && { profile }),
-      });
+      const page: CarriedPage = await client.call("outcome.export", { ...next, ...named });
       if (page.isShifted) return undefined;
-      tell ??= teller("exporting", "memories", page.total, silent);
+      told ??= tell("exporting", "memories", page.total);
       draft.write(page.memories);
       faultPoint("outcome-export.after-page");
       written.memories += page.memories.length;
       written.others += page.others;
-      tell.step(written.memories);
+      told.step(written.memories);
       next = page.next;
     }
     for (let next: GraphPage["next"] = profile === undefined ? "" : null; next !== null;) {
@@ -70,15 +64,6 @@ async function writeAll(
     }
     return written;
   } finally {
-    tell?.end();
+    told?.end();
   }
-}
-
-export function describeExport({ dir, memories, entries, others }: Exported): string {
-  return [
-    `${dir}: ${memories} memories${entries === 0 ? "" : `, ${entries} entries of its graphs`}`,
-    ...(others === 0 ? [] : [`  ${others} drawers of the wing are no memories, and stay here alone`]),
-    `  for Roampal: ROAMPAL_DATA_PATH=${quoted(dir)}`,
-    "  its search knows them by meaning once it has embedded them: 0.5.9 and newer do so when they start, older ones do not",
-  ].join("\n");
 }

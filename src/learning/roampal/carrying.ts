@@ -1,12 +1,9 @@
-/**
- * Splits data that is brought from a Roampal's folder, or taken to one, into parts that calls can carry. Used by the
- * commands beside.
- */
+/** Code shared by the commands that carry memories from one place to another, a part in each call. */
 import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
-import { Progress } from "../terminal/progress.ts";
 
-const TELL_AFTER_MS = 2_000;
+/** Begins to report progress. `what`: the things that are counted, in the plural. */
+export type Tell = (doing: string, what: string, total: number) => { step: (done: number) => void; end: () => void };
 
 /** Yields the items in parts, each for one call. Passes an item that is too large for any call to `refuse`. */
 export function* parts<Item>(
@@ -30,25 +27,6 @@ export function* parts<Item>(
     bytes += size;
   }
   if (part.length > 0) yield part;
-}
-
-/** Says how far it is, where that takes long enough to ask. `what`: of what, in the plural. */
-export function teller(
-  doing: string,
-  what: string,
-  total: number,
-  silent: boolean,
-): { step: (done: number) => void; end: () => void } {
-  const progress = new Progress({ silent });
-  let toldAtMs = performance.now();
-  return {
-    step: (done) => {
-      const isDue = performance.now() - toldAtMs > TELL_AFTER_MS;
-      if (isDue) toldAtMs = performance.now();
-      progress.step(done, total, `${doing} ${what}`, isDue ? `${doing}: ${done} of ${total} ${what}` : undefined);
-    },
-    end: () => progress.end(),
-  };
 }
 
 /** Undefined for the error of a broker that knows no graphs. Errors: any other is thrown on. */
