@@ -108,19 +108,14 @@ function begin(scene: Timed, { source, session, cwd }: HookInput): Promise<strin
   return wakeUp(scene, { session: `claude-code/${session}`, cwd });
 }
 
-/** Returns the texts of memory with outcomes, and the drawers that match. */
 async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
-  const { config } = scene;
-  const { recall, injectedMaxBytes } = readHarness(config.settings.env);
   const { prompt, session } = input;
-  const hasLost = isCompacted(config, session);
-  const told = tell(scene, turnOf(input), { prompt, isCompacted: hasLost }).then((beside) => {
-    // An answer that comes too late is empty, and says of nothing that it was shown.
-    if (hasLost && (beside?.scoring || beside?.context)) unmarkCompacted(config, session);
-    return [beside?.scoring, beside?.context];
-  });
-  const recalled = recall && withClient(scene, (client) => recallText(client, prompt, injectedMaxBytes));
-  return (await Promise.all([told, recalled])).flat().filter(Boolean).join("\n");
+  const hasLost = isCompacted(scene.config, session);
+  const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
+  const { scoring = "", context = "", drawers = "" } = told ?? {};
+  // An answer that comes too late is empty, and says of nothing that it was shown.
+  if (hasLost && (scoring !== "" || context !== "")) unmarkCompacted(scene.config, session);
+  return [scoring, context, drawers].filter(Boolean).join("\n");
 }
 
 async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Promise<string> {
@@ -138,17 +133,27 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Asks for what is put beside the turn; undefined if outcomes are off or the palace does not exist. */
+/**
+ * Asks for the texts beside a prompt: those of memory with outcomes, and with `canRecall` the drawers that match. Undefined if both
+ * are off or the palace does not exist.
+ */
 async function tell(
   scene: Timed,
   turn: Turn,
   asking: Omit<Asking, "isScoped" | "withinMs">,
-): Promise<Beside | undefined> {
-  const { outcomes } = readHarness(scene.config.settings.env);
-  if (outcomes === "off") return undefined;
-  return withClient(scene, (client) => {
+  canRecall = false,
+): Promise<(Partial<Beside> & { drawers: string }) | undefined> {
+  const { outcomes, recall, injectedMaxBytes } = readHarness(scene.config.settings.env);
+  const isRecalling = canRecall && recall;
+  if (outcomes === "off" && !isRecalling) return undefined;
+  return withClient(scene, async (client) => {
     const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
-    return askBeside(client, turn, { ...asking, withinMs, isScoped: outcomes === "project" });
+    const isScoped = outcomes === "project";
+    const [beside, drawers] = await Promise.all([
+      outcomes === "off" ? undefined : askBeside(client, turn, { ...asking, withinMs, isScoped }),
+      isRecalling ? recallText(client, asking.prompt, injectedMaxBytes) : "",
+    ]);
+    return { ...beside, drawers };
   });
 }
 
