@@ -2,18 +2,18 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 1_720,
+  base: 1_780,
   protocol: 2_700,
   config: 1_600,
   wire: 4_100,
   memory: 17_200,
   agents: 5_410,
   mempalace: 9_150,
-  feeders: 8_120,
+  feeders: 8_180,
   devbox: 2_700,
   learning: 5_220,
   broker: 9_500,
-  cli: 14_030,
+  cli: 13_870,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -168,6 +168,8 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "tools",
   ],
   feeders: [
+    "book",
+    "came-from",
     "converter",
     "convo-miner/file-transcripts",
     "convo-miner/source",
@@ -185,7 +187,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "doc-miner/run",
     "doc-miner/survey",
     "doc-miner/why",
-    "format-miner/kinds",
     "run",
     "send",
     "session-miner/file-sessions",

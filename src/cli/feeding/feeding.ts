@@ -1,5 +1,5 @@
 /**
- * Code shared by the commands of the feeders, and by others that take long: the place of the feeders' notes, their connection,
+ * Code shared by the commands of the feeders, and by others that take long: their connection,
  * Ctrl-C. Imported by the files of verbs/.
  */
 import { connectClient } from "../../wire/client/client.ts";
@@ -7,14 +7,11 @@ import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import type { Caller } from "../../feeders/send.ts";
 
+export { placeOf } from "../../feeders/came-from.ts";
+
 export const EXIT_INTERRUPTED = 130;
 /** The time that a miner without its starter has to exit cleanly. */
 const ORPHAN_MAX_MS = 2_000;
-
-/** Returns the staging folder, and the palace's name in the feeders' notes: a broker elsewhere serves another palace. */
-export function placeOf(config: Config): { cacheDir: string; palace: string } {
-  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
-}
 
 /** A dry run and `why` ask the broker only if one runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {

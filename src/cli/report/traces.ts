@@ -4,33 +4,25 @@
  * reported. Used by `palace forget`.
  */
 import { hash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { type Exchange, exchangeText } from "../../learning/turn/exchange.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { filesIn, holds, needlesOf } from "../../base/find-bytes.ts";
+import { readFolder } from "../../base/read-folder.ts";
+import { realPath } from "../../base/real-path.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
-import { cameFrom } from "../feeding/came-from.ts";
+import { cameFrom } from "../../feeders/came-from.ts";
 
 export type Trace = {
   path: string;
   what: "spool" | "staged copy" | "audit log" | "live" | "backup" | "encrypted backup" | "log" | "source";
 };
 
-const READ_SIZE_BYTES = 4 * 1024 * 1024;
-/** Models, and nothing of the user's. */
+/** Folders of models, and nothing of the user's. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["models", "node_modules", ".git"]);
 const FEEDER_CACHES = ["mempalace-docs", "mempalace-session", "mempalace-convos"];
 /** Palaces that a repair, a migration or a restore keeps in the folder. */
@@ -53,7 +45,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   const folders = [home, palaceDir, stateDir, paths.cacheDir, settingsDir, ...caches, ...kept];
   const found = new Map<string, Trace>();
   const look = (path: string, what?: Trace["what"]): void => {
-    for (const file of filesIn(path)) {
+    for (const file of filesIn(path, LEFT_OUT)) {
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
@@ -139,7 +131,7 @@ function belowCache(path: string): string {
 /** Palaces that were kept beside this one: by a repair, a migration, a user. */
 function siblings(palaceDir: string): string[] {
   const name = basename(palaceDir);
-  return list(dirname(palaceDir))
+  return (readFolder(dirname(palaceDir)) ?? [])
     .filter((one) => one.name !== name && one.name.startsWith(name))
     .map((one) => join(dirname(palaceDir), one.name));
 }
@@ -148,40 +140,8 @@ function isIndex(file: string, palaceDir: string): boolean {
   return /\.(?:bin|pickle)$/.test(file) && dirname(dirname(file)) === realOf(palaceDir);
 }
 
-function* filesIn(path: string): Generator<string> {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat?.isFile() === true) yield path;
-  if (stat?.isDirectory() !== true) return;
-  for (const entry of list(path)) {
-    if (entry.isDirectory() && !LEFT_OUT.has(entry.name)) yield* filesIn(join(path, entry.name));
-    else if (entry.isFile()) yield join(path, entry.name);
-  }
-}
-
-function list(folder: string): import("node:fs").Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-}
-
 function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}
-
-/** The bytes of each text as a database holds it, and as a JSON string does, with and without escapes for non-ASCII. */
-function needlesOf(texts: readonly string[]): Buffer[] {
-  const forms = texts.flatMap((text) => {
-    const json = JSON.stringify(text).slice(1, -1);
-    const ascii = json.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-    return [text, json, ascii];
-  });
-  return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
+  return realPath(path) ?? path;
 }
 
 /**
@@ -222,29 +182,4 @@ function exchangeIn(text: string): string[] {
   const { user, assistant } = params ?? {};
   if (typeof user !== "string" || typeof assistant !== "string") return [];
   return [exchangeText({ user, assistant })?.text ?? ""];
-}
-
-/** A file that cannot be read, or vanishes, holds nothing that we could tell of. */
-function holds(file: string, needles: readonly Buffer[]): boolean {
-  const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
-  let fd: number | undefined;
-  try {
-    fd = openSync(file, "r");
-    const bytes = Buffer.allocUnsafe(READ_SIZE_BYTES + overlap);
-    let kept = 0;
-    for (let at = 0; ;) {
-      const read = readSync(fd, bytes, kept, READ_SIZE_BYTES, at);
-      if (read === 0) return false;
-      const part = bytes.subarray(0, kept + read);
-      if (needles.some((needle) => part.includes(needle))) return true;
-      at += read;
-      const tail = Math.min(overlap, part.length);
-      bytes.copyWithin(0, part.length - tail, part.length);
-      kept = tail;
-    }
-  } catch {
-    return false;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
 }

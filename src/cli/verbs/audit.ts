@@ -2,7 +2,7 @@
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
-import { sourcesShown } from "../feeding/came-from.ts";
+import { sourcesShown } from "../../feeders/came-from.ts";
 import { inWords } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";

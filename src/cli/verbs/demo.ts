@@ -17,7 +17,7 @@ import type { FeedReport } from "../../feeders/doc-miner/run.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { executable } from "../executable.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { shownSource } from "../../feeders/came-from.ts";
 import { placeOf } from "../feeding/feeding.ts";
 import { findOriginal } from "../feeding/original.ts";
 import { DEMO_PROJECT, DEMO_QUESTIONS } from "../proof/demo-project.ts";

@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { shownSource } from "../../feeders/came-from.ts";
 import { findDrawer, shortId, type ShownDrawer, undoCommand } from "../terminal/drawer.ts";
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";

@@ -1,7 +1,7 @@
 /** `palace ls [WING[/ROOM]]`: lists wings, the rooms of one, or the drawers of a room. */
 import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { sourcesShown } from "../feeding/came-from.ts";
+import { sourcesShown } from "../../feeders/came-from.ts";
 import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
 import { nearestWord } from "../terminal/nearest.ts";
 import { type Output, plural } from "../terminal/output.ts";

@@ -251,7 +251,7 @@ async function told(client: Client, id: string): Promise<MemoryTold> {
 }
 
 async function ingest({ client, first: file, values, out }: Asked): Promise<number> {
-  const { readBook } = await import("../feeding/book.ts");
+  const { readBook } = await import("../../feeders/book.ts");
   const { stem, content } = await readBook(resolve(file));
   const [size, overlap] = [countOf(values, "chunk-size"), countOf(values, "chunk-overlap")];
   const book = await client.call("book.ingest", {

@@ -3,7 +3,7 @@ import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { shownSource } from "../../feeders/came-from.ts";
 import { findOriginal, hasHeadings } from "../feeding/original.ts";
 import { causeOf } from "../proof/search-here.ts";
 import { shortId, titleOf } from "../terminal/drawer.ts";

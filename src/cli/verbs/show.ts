@@ -1,7 +1,7 @@
 /** `palace show ID`: prints one memory and where it came from. */
 import { PalaceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { shownSource } from "../../feeders/came-from.ts";
 import { findDrawer, shortId, type ShownDrawer, wholeId } from "../terminal/drawer.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";

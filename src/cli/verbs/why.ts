@@ -1,6 +1,6 @@
 /** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
 import { explainFile } from "../../feeders/doc-miner/why.ts";
-import { shownSource } from "../feeding/came-from.ts";
+import { shownSource } from "../../feeders/came-from.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
 import { defineVerb, options } from "../define-verb.ts";
 

@@ -7,7 +7,7 @@ import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { checkName, wingOfFolder } from "../doc-miner/project.ts";
 import { SKIPPED_FOLDERS } from "../doc-miner/readable.ts";
-import { readFolder } from "../read-folder.ts";
+import { readFolder } from "../../base/read-folder.ts";
 import type { Skip } from "../run.ts";
 import { TRANSCRIPT_SIZE_MAX_BYTES } from "./read.ts";
 import type { TranscriptFile } from "./run.ts";

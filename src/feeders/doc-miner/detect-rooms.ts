@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { readFolder } from "../read-folder.ts";
+import { readFolder } from "../../base/read-folder.ts";
 import { words } from "../words.ts";
 import { checkName, wingOfFolder } from "./project.ts";
 import { ROOM_OF_FOLDER } from "./room.ts";

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
-import { readFolder } from "../read-folder.ts";
+import { readFolder } from "../../base/read-folder.ts";
 import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";

@@ -7,7 +7,7 @@ import { openFolder, timeOf } from "./jsonl.ts";
 import {
   answerCall,
   type Block,
-  said,
+  blocksOf,
   type Session,
   type SessionHead,
   type SessionSource,
@@ -42,7 +42,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
     const atMs = timeOf(line["timestamp"]);
     if (Number.isNaN(session.createdMs)) session.createdMs = atMs;
     const message = fieldsOf(line["message"]);
-    const blocks = blocksOf(message["content"], calls);
+    const blocks = blocksOf(message["content"], (block) => toolBlock(block, calls));
     if (line["type"] === "user" && blocks.some(isCommand)) continue;
     add(session.turns, { id: idOf(line, message), role: line["type"], atMs, blocks });
   }
@@ -63,32 +63,17 @@ function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
 
-function blocksOf(content: unknown, calls: Map<string, ToolCall>): Block[] {
-  if (typeof content === "string") return said("text", content);
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((one): Block[] => {
-    const block = fieldsOf(one);
-    switch (block["type"]) {
-      case "text":
-        return said("text", block["text"]);
-      case "thinking":
-        return said("reasoning", block["thinking"]);
-      case "tool_use": {
-        const call = {
-          ...{ type: "tool" as const, id: textOf(block["id"]), name: textOf(block["name"]) || "Unknown" },
-          input: fieldsOf(block["input"]),
-        };
-        calls.set(call.id, call);
-        return [call];
-      }
-      case "tool_result": {
-        answerCall(calls.get(textOf(block["tool_use_id"])), block["content"], block["is_error"]);
-        return [];
-      }
-      default:
-        return [];
-    }
-  });
+/** Reads a block of a tool. */
+function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
+  if (block["type"] === "tool_result")
+    answerCall(calls.get(textOf(block["tool_use_id"])), block["content"], block["is_error"]);
+  if (block["type"] !== "tool_use") return [];
+  const call = {
+    ...{ type: "tool" as const, id: textOf(block["id"]), name: textOf(block["name"]) || "Unknown" },
+    input: fieldsOf(block["input"]),
+  };
+  calls.set(call.id, call);
+  return [call];
 }
 
 function isCommand(block: Block): boolean {

@@ -8,7 +8,7 @@ import { openFolder, timeOf } from "./jsonl.ts";
 import {
   answerCall,
   type Block,
-  said,
+  blocksOf,
   type Session,
   type SessionHead,
   type SessionSource,
@@ -44,7 +44,7 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
     if (role === "toolResult")
       answerCall(calls.get(textOf(message["toolCallId"])), message["content"], message["isError"]);
     if (role !== "user" && role !== "assistant") continue;
-    const blocks = blocksOf(message["content"], calls);
+    const blocks = blocksOf(message["content"], (block) => toolBlock(block, calls));
     const atMs = timeOf(entry["timestamp"]);
     if (blocks.length > 0) session.turns.push({ id: textOf(entry["id"]), role, atMs, blocks });
   }
@@ -67,26 +67,13 @@ function branch(entries: readonly Fields[]): Fields[] {
   return way.reverse();
 }
 
-function blocksOf(content: unknown, calls: Map<string, ToolCall>): Block[] {
-  if (typeof content === "string") return said("text", content);
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((one): Block[] => {
-    const block = fieldsOf(one);
-    switch (block["type"]) {
-      case "text":
-        return said("text", block["text"]);
-      case "thinking":
-        return said("reasoning", block["thinking"]);
-      case "toolCall": {
-        const name = textOf(block["name"]) || "Unknown";
-        const { path, ...rest } = fieldsOf(block["arguments"]);
-        const input = path === undefined ? rest : { [FILE_TOOLS.has(name) ? "file_path" : "path"]: path, ...rest };
-        const call = { type: "tool" as const, id: textOf(block["id"]), name, input };
-        calls.set(call.id, call);
-        return [call];
-      }
-      default:
-        return [];
-    }
-  });
+/** Reads a block of a tool. */
+function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
+  if (block["type"] !== "toolCall") return [];
+  const name = textOf(block["name"]) || "Unknown";
+  const { path, ...rest } = fieldsOf(block["arguments"]);
+  const input = path === undefined ? rest : { [FILE_TOOLS.has(name) ? "file_path" : "path"]: path, ...rest };
+  const call = { type: "tool" as const, id: textOf(block["id"]), name, input };
+  calls.set(call.id, call);
+  return [call];
 }

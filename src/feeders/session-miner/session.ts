@@ -2,7 +2,7 @@
  * A session of a coding agent, whichever agent it was. Sources make it (opencode.ts, pi.ts, claude-code.ts), transcribe.ts
  * writes it down.
  */
-import { fieldsOf, textOf } from "../fields.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
 
 export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
 /** Without `output` for a call that was not answered. */
@@ -65,6 +65,16 @@ function resultText(content: unknown): string {
 export function said(type: "text" | "reasoning", value: unknown): Block[] {
   const text = textOf(value).trim();
   return text === "" ? [] : [{ type, text }];
+}
+
+/** Reads a message's content. `other` reads a block that is neither a text nor a thought. */
+export function blocksOf(content: unknown, other: (block: Fields) => Block[]): Block[] {
+  if (typeof content === "string") return said("text", content);
+  if (!Array.isArray(content)) return [];
+  return content.map(fieldsOf).flatMap((block): Block[] => {
+    if (block["type"] === "text") return said("text", block["text"]);
+    return block["type"] === "thinking" ? said("reasoning", block["thinking"]) : other(block);
+  });
 }
 
 /** Adds a tool's result to its call. */

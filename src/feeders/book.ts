@@ -1,10 +1,10 @@
 /** The text of a book that a person has as a file: plain text, or what the converter reads. Used by `palace outcome ingest`. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
-import { CONVERSION, Converter } from "../../feeders/converter.ts";
-import { FORMATS_READ } from "../../feeders/format-miner/kinds.ts";
-import { PalaceError } from "../../base/errors.ts";
-import { BOOK_MAX_BYTES } from "../../protocol/limits.ts";
+import { CONVERSION, Converter } from "./converter.ts";
+import { FORMATS_READ } from "./format-miner/kinds.ts";
+import { PalaceError } from "../base/errors.ts";
+import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
 /** Errors: CONFIG_USAGE, which says what is wrong with the file. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {

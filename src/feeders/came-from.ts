@@ -1,19 +1,23 @@
 /**
  * Finds the files on this machine that drawers were made from, by their source_file: the files that the next mine would
- * read. Used by traces.ts and `palace search`.
+ * read. Also names those files for users.
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
-import type { Config } from "../../config/config.ts";
-import { originalsOf, shownPath } from "../../feeders/doc-miner/filed-as.ts";
-import { FORMATS_READ } from "../../feeders/format-miner/kinds.ts";
-import { placeOf } from "./feeding.ts";
+import type { Config } from "../config/config.ts";
+import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
+import { FORMATS_READ } from "./format-miner/kinds.ts";
 
 /** `searched` lists files and folders to look through; `listed` those whose bytes do not show their text. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
+
+/** Returns the staging folder, and the palace's name in the feeders' notes: a broker elsewhere serves another palace. */
+export function placeOf(config: Config): { cacheDir: string; palace: string } {
+  return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
+}
 
 export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   const { opencodeDatabase, claudeCodeDir, piDir } = config.sessions;

@@ -1,4 +1,4 @@
-/** Lists a folder in the same order on every machine. Used by the miners in the folders beside this file. */
+/** Lists a folder in the same order on every machine. */
 import { type Dirent, readdirSync } from "node:fs";
 
 /** By code unit; undefined for a folder that cannot be read. */
