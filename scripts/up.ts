@@ -12,7 +12,7 @@ import { run as build } from "./build.ts";
 import { engineMissing } from "./engine.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 import { type Joined, joinStack } from "../src/cli/docker/one-memory.ts";
-import { type Proof, provePalace } from "../src/cli/proof/proof.ts";
+import { type Proof, provePalace } from "../src/wire/proof/proof.ts";
 import { askSearch, describeSearch, type SearchHere } from "../src/cli/proof/search-here.ts";
 import { readSettings } from "../src/wire/bridge/settings.ts";
 import { type Config, loadConfig } from "../src/config/config.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../src/wire/client/discover.ts";
 import { openStack } from "../helpers/docker-stack.ts";
 import { createTestPalace, processesWith } from "../helpers/palace.ts";

@@ -6,7 +6,7 @@
 import type Dockerode from "dockerode";
 import { execa } from "execa";
 import { GenericContainer, getContainerRuntimeClient, Network, type StartedNetwork, Wait } from "testcontainers";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { dockerName, sweepLeftovers } from "./docker-run.ts";
 import { ROOT } from "./palace.ts";
 

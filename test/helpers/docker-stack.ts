@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { ROOT } from "../../scripts/main.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { dockerName, sweepLeftovers } from "./docker-run.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 

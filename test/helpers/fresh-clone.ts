@@ -11,7 +11,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { execa } from "execa";
 import { ROOT } from "../../scripts/main.ts";
 import { processesWith } from "./palace.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 
 export type Output = { code: number | undefined; stdout: string; stderr: string };
 export type Variables = Readonly<Record<string, string>>;

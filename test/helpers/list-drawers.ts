@@ -1,5 +1,5 @@
 /** Lists every drawer of a palace, page by page, for tests that count them. */
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 
 const PAGE = 100;
 

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { ROOT, type TestPalace } from "./palace.ts";
 
 const CALL_TIMEOUT_MS = 120_000;

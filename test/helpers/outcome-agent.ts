@@ -1,6 +1,6 @@
 /** Helpers for tests of memory that learns from outcomes: a palace with a model, the agent's tools, a client. */
 import { join } from "node:path";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";
 import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";

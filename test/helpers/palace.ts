@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { builtFile } from "../../src/cli/executable.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { connectClient, type Client } from "../../src/wire/client/client.ts";
 import { findBroker } from "../../src/wire/client/discover.ts";
 import { type Config, loadConfig } from "../../src/config/config.ts";

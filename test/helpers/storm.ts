@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import type { Env } from "../../src/config/env.ts";
 import { within } from "../../src/base/time-limit.ts";

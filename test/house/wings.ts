@@ -2,18 +2,18 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 1_780,
+  base: 1_900,
   protocol: 2_700,
   config: 1_600,
-  wire: 4_100,
+  wire: 4_240,
   memory: 17_200,
-  agents: 5_410,
+  agents: 5_340,
   mempalace: 9_150,
   feeders: 8_180,
   devbox: 2_700,
   learning: 5_220,
   broker: 9_500,
-  cli: 13_870,
+  cli: 13_650,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -39,6 +39,8 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "client/spool",
     "client/start",
     "client/stop",
+    "proof/proof",
+    "proof/stdio-mcp",
     "shim",
     "transport/endpoint",
     "transport/frame",

@@ -10,7 +10,7 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../src/wire/client/discover.ts";
 import { atMost, type Row } from "../bench/measure.ts";
 import { createTestPalace, processesWith, type TestPalace } from "../helpers/palace.ts";

@@ -11,7 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
 import { joinStack } from "../../src/cli/docker/one-memory.ts";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import type { StatusReport } from "../../src/protocol/spec.ts";
 import { listDrawers } from "../helpers/list-drawers.ts";
 import { createTestPalace } from "../helpers/palace.ts";

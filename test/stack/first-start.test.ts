@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
 import { openAgent } from "../helpers/docker-box.ts";
 import { type DockerStack, openStack } from "../helpers/docker-stack.ts";

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AGENTS } from "../../scripts/agents.ts";
 import { engineMissing } from "../../scripts/engine.ts";
 import { ROOT } from "../../scripts/main.ts";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { PI_MODELS, piModels, runOf } from "../agents/real-agents.ts";
 import { type DockerStack, openStack, type Output } from "../helpers/docker-stack.ts";
 import { listDrawers } from "../helpers/list-drawers.ts";

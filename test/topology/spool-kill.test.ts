@@ -10,7 +10,7 @@ import Database from "better-sqlite3";
 import type { StartedTestContainer } from "testcontainers";
 import { describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
 import { containerOf, engine, type Mount, NamedContainer, openAgent } from "../helpers/docker-box.ts";
 import { dockerName } from "../helpers/docker-run.ts";

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineMissing } from "../../scripts/engine.ts";
-import { openStdioMcp, type StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp, type StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../src/broker/door/listen.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { appliedTwice } from "../helpers/journal-rows.ts";

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { StdioMcp } from "../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { type ChromaServer, chromaMissing, startChroma } from "../helpers/chroma-server.ts";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";

@@ -6,7 +6,7 @@ import type { Paths } from "../../config/paths.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
 import { type Joined, joinStack } from "../docker/one-memory.ts";
-import { provePalace } from "../proof/proof.ts";
+import { provePalace } from "../../wire/proof/proof.ts";
 import { askSearch, describeSearch } from "../proof/search-here.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 import { mcpEntry } from "../terminal/spelling.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openStdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 

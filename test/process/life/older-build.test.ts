@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { findBroker, readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { SCHEMA_VERSION } from "../../../src/memory/ledger/schema/schema.ts";
 import { installOlderBuild, OLDER_SCHEMA } from "../../helpers/older-build.ts";

@@ -2,7 +2,7 @@
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { makeSteppedClock } from "../../helpers/stepped-clock.ts";

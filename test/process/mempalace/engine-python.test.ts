@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../../src/wire/client/client.ts";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { isAlive, reportOf } from "../../helpers/child-engine.ts";

@@ -7,7 +7,7 @@ import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { countUnindexed, readChroma, readCollections } from "../../../src/mempalace/format/chroma-file.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";

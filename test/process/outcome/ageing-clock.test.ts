@@ -1,7 +1,7 @@
 /** The machine's clock is wrong: no memory of today is deleted, and a deletion of that time can be undone when the clock is right. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { makeSteppedClock } from "../../helpers/stepped-clock.ts";
 

@@ -1,7 +1,7 @@
 /** Drawers and outcomes are one memory: a drawer's outcomes count in every search, and ended facts count in the order of memories. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../../src/wire/client/client.ts";
 import type { HostSignal, MemoryTold } from "../../../src/protocol/outcome.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";

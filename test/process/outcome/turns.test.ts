@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { otherMountMissing, throughOtherMount } from "../../helpers/other-mount.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import {

@@ -1,7 +1,7 @@
 /**
  * One devbox container of the grid. Home and palace are on volumes of its own, so that it can be killed and made again.
  */
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import * as docker from "../../helpers/docker-box.ts";
 import { dockerName } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { openStdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import { openStdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { resolveListenHost } from "../../../src/broker/door/listen.ts";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { freePort } from "../../helpers/free-port.ts";

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { assertPublicPalace } from "./public-palace.ts";

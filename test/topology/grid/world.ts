@@ -2,7 +2,7 @@
  * The interface of a topology that scenarios use: places where agents start, all with the same configuration; a broker
  * that can be killed; a ledger that can be read afterwards; and the faults that can be caused.
  */
-import type { StdioMcp } from "../../../src/cli/proof/stdio-mcp.ts";
+import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import type { TopologyName } from "../requirements.ts";
 
 /** The agents' configuration, byte for byte the same in all of them. */

@@ -1,0 +1,120 @@
+/**
+ * Speaks MCP with a server in a child process: one JSON message a line, answers matched by id. Calls may overlap, and all of them
+ * end with the process. Part of the files that are copied into agents' folders.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { isRecord } from "./is-record.ts";
+import { parseRecord } from "./parse-json.ts";
+
+const PROTOCOL_VERSION = "2025-06-18";
+
+type McpChildOptions = {
+  env: Readonly<Record<string, string | undefined>>;
+  stderr: "pipe" | "ignore";
+  /** Words the end of the process: its exit code, null if it was killed, or the error of its start. */
+  describe: (end: number | null | Error) => string;
+  /** Called for each end of the process. `calls`: how many calls had no answer. */
+  onEnd?: (why: string, calls: number) => void;
+};
+
+type RequestOptions = {
+  /** 0 = no limit. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** Called when the time is over; by default the call alone fails. */
+  onLate?: (error: Error) => void;
+};
+
+/** An error that the server has answered. */
+export class McpRefusal extends Error {
+  readonly data: Record<string, unknown>;
+
+  constructor(error: unknown) {
+    const { message, data } = isRecord(error) ? error : {};
+    super(String(message || "the memory server refused"));
+    this.data = isRecord(data) ? data : {};
+  }
+}
+
+export class McpChild {
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable | null>;
+  /** Resolves to the exit code; null if the process was killed or never started. */
+  readonly exited: Promise<number | null>;
+  readonly #onEnd: McpChildOptions["onEnd"];
+  readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  #lastId = 0;
+  #ended: Error | undefined;
+
+  constructor([command = "", ...args]: readonly string[], { env, stderr, describe, onEnd }: McpChildOptions) {
+    const child = spawn(command, args, { env, stdio: ["pipe", "pipe", stderr] });
+    this.process = child as typeof this.process;
+    this.#onEnd = onEnd;
+    let rest = "";
+    this.process.stdout.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.#settle(line);
+    });
+    // A write to a process that has just exited fails; its exit is reported elsewhere.
+    this.process.stdin.on("error", () => {});
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    this.exited = promise;
+    const end = (how: number | null | Error): void => {
+      this.end(describe(how));
+      resolve(how instanceof Error ? null : how);
+    };
+    this.process.once("error", end).once("close", end);
+  }
+
+  /** Makes the handshake. Errors: as `request`. */
+  async introduce(name: string, options: RequestOptions): Promise<void> {
+    const clientInfo = { name, version: "1" };
+    await this.request("initialize", { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo }, options);
+    this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  }
+
+  /** Errors: McpRefusal; Error for a call that got no answer. */
+  async request(method: string, params: unknown, { timeoutMs, signal, onLate }: RequestOptions): Promise<unknown> {
+    if (signal?.aborted === true) throw new Error("cancelled");
+    if (this.#ended !== undefined) throw this.#ended;
+    const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const late = (): void => (onLate ?? reject)(new Error(`${method} was not answered within ${timeoutMs} ms`));
+    const abort = (): void => {
+      this.#send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+      reject(new Error("cancelled"));
+    };
+    const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs) : undefined;
+    this.#waiting.set(id, { resolve, reject });
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      this.#send({ jsonrpc: "2.0", id, method, params });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Fails all calls, those that follow too. */
+  end(why: string): void {
+    this.#ended ??= new Error(why);
+    this.#onEnd?.(why, this.#waiting.size);
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
+    this.#waiting.clear();
+  }
+
+  #settle(line: string): void {
+    // A program may print other lines.
+    const { id, result, error } = parseRecord(line);
+    const asked = this.#waiting.get(Number(id));
+    if (error === undefined) asked?.resolve(result);
+    else asked?.reject(new McpRefusal(error));
+  }
+
+  #send(message: object): void {
+    this.process.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+}
