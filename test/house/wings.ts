@@ -3,17 +3,17 @@
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 1_900,
-  protocol: 2_700,
+  protocol: 2_690,
   config: 1_600,
   wire: 4_240,
-  memory: 17_200,
-  agents: 5_340,
+  memory: 17_190,
+  agents: 5_440,
   mempalace: 9_150,
   feeders: 8_180,
   devbox: 2_700,
   learning: 5_220,
   broker: 9_500,
-  cli: 13_650,
+  cli: 13_560,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -122,6 +122,8 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "tools/writes",
   ],
   agents: [
+    "coordination/launch-task",
+    "coordination/refused",
     "hook/checkpoint",
     "hook/file",
     "hook/mempalace",

@@ -3,31 +3,19 @@
  */
 import { readFileSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
+import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
+import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
 import { callOrSpool } from "../tool-call.ts";
 
-export type Shown = {
-  id: string;
-  created_at: string;
-  type: string;
-  stream: string;
-  room: string;
-  topic: string | null;
-  from_agent: string;
-  to_agent: string | null;
-  correlation_id: string | null;
-  branch: string | null;
-  base_commit: string | null;
-  status: string | null;
-  artifact_ids: string[];
-  body: string;
-};
+/** An event as the tools answer it, as far as it is shown. */
+export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
 
 /** Exit code when the tool refused, or when nothing came in time. */
 export const EXIT_REFUSED = 1;
@@ -47,9 +35,6 @@ export async function callLog(
   if (typeof answer["error"] === "string") throw new Refused(answer["error"]);
   return answer;
 }
-
-/** A refusal by the tool, or invalid input: printed as upstream does, exit code 1. */
-export class Refused extends Error {}
 
 /** Runs a command's work, and prints a refusal. */
 export async function orRefusal(out: Output, work: () => Promise<number>): Promise<number> {

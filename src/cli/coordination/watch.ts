@@ -4,11 +4,12 @@
  */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
-import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, Refused, type Shown } from "./log-call.ts";
+import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown } from "./log-call.ts";
 import { wholeNumber } from "./numbers.ts";
 import { readWatchState, stateFileOf, type WatchState, writeWatchState } from "./watch-state.ts";
 

@@ -1,19 +1,5 @@
 /** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in logstream/. */
-
-/** The text of an event, as agents send and see it. Names are the file's columns and upstream's answers. */
-export type EventText = {
-  type: string;
-  stream: string;
-  room: string;
-  topic: string | null;
-  from_agent: string;
-  to_agent: string | null;
-  correlation_id: string | null;
-  branch: string | null;
-  base_commit: string | null;
-  status: string | null;
-  body: string;
-};
+import type { EventText } from "../../protocol/event.ts";
 
 /** An event to be appended. `atMs`: Unix time. */
 export type NewEvent = EventText & { metadata: Record<string, unknown>; artifactIds: readonly string[]; atMs: number };
