@@ -5,7 +5,7 @@
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
-import { type Fields, textOf } from "../fields.ts";
+import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { type Role, Transcript } from "./transcript.ts";
 
@@ -83,37 +83,51 @@ const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
 const chatGptExport: Format = (document) =>
   Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation) ?? []) : undefined;
 
-/** A tree of messages; the first child of each is followed. */
+/** A tree of messages; the way to the current one is the conversation, other branches were regenerated. */
 const chatGpt: Format = (document) => {
   const mapping = isRecord(document) ? document["mapping"] : undefined;
-  if (!isRecord(mapping)) return undefined;
+  if (!isRecord(document) || !isRecord(mapping)) return undefined;
   const transcript = new Transcript();
-  const visited = new Set<string>();
-  let id = rootOf(mapping);
-  while (id !== undefined && id !== "" && !visited.has(id)) {
-    visited.add(id);
-    const node = Object.hasOwn(mapping, id) ? mapping[id] : undefined;
-    if (!isRecord(node)) break;
-    addChatGpt(transcript, node["message"]);
-    const next: unknown = Array.isArray(node["children"]) ? node["children"][0] : undefined;
-    id = typeof next === "string" ? next : undefined;
-  }
+  const current = textOf(document["current_node"]);
+  const way = Object.hasOwn(mapping, current) ? wayTo(mapping, current) : newestWay(mapping);
+  for (const node of way) addChatGpt(transcript, node["message"]);
   return one(transcript);
 };
 
-/** The node without parent and without message; else the first without parent. */
-function rootOf(mapping: Fields): string | undefined {
-  const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
-  const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
-  return (bare ?? roots[0])?.[0];
+function wayTo(mapping: Fields, last: string): Fields[] {
+  return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
+/** From the node without parent and without message, else the first without parent, by the last child of each. */
+function newestWay(mapping: Fields): Fields[] {
+  const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
+  const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
+  const newest = ({ children }: Fields): string =>
+    Array.isArray(children)
+      ? textOf(children.findLast((id) => typeof id === "string" && Object.hasOwn(mapping, id)))
+      : "";
+  return follow(mapping, (bare ?? roots[0])?.[0] ?? "", newest);
+}
+
+function follow(mapping: Fields, first: string, next: (node: Fields) => string): Fields[] {
+  const way = new Map<string, Fields>();
+  for (let id = first; !way.has(id) && Object.hasOwn(mapping, id);) {
+    const node = mapping[id];
+    if (!isRecord(node)) break;
+    way.set(id, node);
+    id = next(node);
+  }
+  return [...way.values()];
+}
+
+/** What was spoken is a part with a text; code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown): void {
   if (!isRecord(message)) return;
-  const author = isRecord(message["author"]) ? message["author"]["role"] : undefined;
-  const parts = isRecord(message["content"]) ? message["content"]["parts"] : undefined;
-  if (!Array.isArray(parts) || (author !== "user" && author !== "assistant")) return;
-  const text = strip(parts.filter((part) => typeof part === "string" && part !== "").join(" "));
+  const author = fieldsOf(message["author"])["role"];
+  if (author !== "user" && author !== "assistant") return;
+  const { parts, text: whole } = fieldsOf(message["content"]);
+  const texts = Array.isArray(parts) ? parts.map(partText) : [textOf(whole)];
+  const text = strip(texts.filter((part) => part !== "").join(" "));
   if (text !== "") transcript.add(author, text);
 }
 

@@ -1,0 +1,72 @@
+/** What is read of exports: small files of the shapes that the services write. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Reading, readTranscript } from "../../../../src/feeders/convo-miner/read.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "exports-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function read(document: unknown, name = "conversations.json"): Reading | string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(document));
+  return readTranscript(path, { resumeSizeMin: 0 });
+}
+
+function texts(document: unknown): string[] {
+  const reading = read(document);
+  if (typeof reading === "string") throw new Error(reading);
+  return reading.conversations;
+}
+
+type Said = [id: string, parent: string | null, role: string, content: unknown];
+
+function chatGpt(said: readonly Said[], more: object = {}): object {
+  const node = ([id, parent, role, content]: Said): [string, object] => {
+    const children = said.flatMap(([child, of]) => (of === id ? [child] : []));
+    return [id, { id, parent, children, message: { author: { role }, content } }];
+  };
+  return { title: "t", create_time: 1746000000, mapping: Object.fromEntries(said.map(node)), ...more };
+}
+
+const words = (...parts: unknown[]): object => ({ content_type: "text", parts });
+
+const REGENERATED: readonly Said[] = [
+  ["u1", null, "user", words("Which database?")],
+  ["a_old", "u1", "assistant", words("Take MongoDB.")],
+  ["a_new", "u1", "assistant", words("Take PostgreSQL.")],
+  ["u2", "a_new", "user", words("Agreed. Which port?")],
+  ["a2", "u2", "assistant", words("5433")],
+];
+const ACCEPTED = "> Which database?\nTake PostgreSQL.\n\n> Agreed. Which port?\n5433\n";
+
+test("of a regenerated answer in ChatGPT the accepted one is read, with all that follows it", () => {
+  expect(texts([chatGpt(REGENERATED, { current_node: "a2" })])).toEqual([ACCEPTED]);
+  // Without a current message the newest branch is the last.
+  expect(texts([chatGpt(REGENERATED)])).toEqual([ACCEPTED]);
+  expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
+});
+
+test("what was spoken to ChatGPT is read, and code without parts", () => {
+  const spoken = (text: string): object => ({
+    content_type: "multimodal_text",
+    parts: [
+      { content_type: "audio_asset_pointer", asset_pointer: "file://x" },
+      { content_type: "audio_transcription", text },
+    ],
+  });
+  const talk = chatGpt([
+    ["u1", null, "user", spoken("How do I prune the zebra plant?")],
+    ["a1", "u1", "assistant", spoken("Cut above a node.")],
+    ["u2", "a1", "user", words({ content_type: "image_asset_pointer" }, "Is this leaf sick?")],
+    ["a2", "u2", "assistant", { content_type: "code", language: "python", text: "print('leaf spot')" }],
+  ]);
+  expect(texts([talk])).toEqual([
+    "> How do I prune the zebra plant?\nCut above a node.\n\n> Is this leaf sick?\nprint('leaf spot')\n",
+  ]);
+});
