@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { strip } from "../../memory/text/text.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, CONVERSATION_PART_SIZE_MAX } from "../../protocol/limits.ts";
+import { lostNotice } from "../decode.ts";
 import { inodeOf } from "../inode.ts";
 import { countRefused, countUnread } from "../run.ts";
 import { type Caller, send } from "../send.ts";
@@ -98,6 +99,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
     refused,
   });
   if (typeof reading === "string") return refuse(reading);
+  if (reading.lost !== undefined) run.watch.notice(lostNotice(file.name, reading.lost));
   const all = reading.conversations.map((text) => ({ text, hash: sha256(strip(text)) }));
   const filled = all.filter(({ text }) => strip(text) !== "");
   if (filled.length === 0) return refuse("holds no text");

@@ -41,7 +41,7 @@ export class LineScan {
 
   /** Takes a line as read from a file; white space around it does not matter. */
   take(raw: string): void {
-    for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line));
+    for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line.replace(/^\uFEFF/, "")));
   }
 
   #takeOne(line: string): void {

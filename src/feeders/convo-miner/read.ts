@@ -5,6 +5,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { extname } from "node:path";
+import { decodeText, type Decoded, utf16Of } from "../decode.ts";
 import { isWhole, lines, pieces } from "../lines.ts";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 
@@ -35,6 +36,8 @@ export type Reading = {
   /** Seconds; taken before the bytes, so that a change in between is seen as one by the next run. */
   mtime: number;
   size: number;
+  /** Characters that could not be read, if any. */
+  lost?: number;
   checkpoint: Checkpoint | undefined;
   /** Bytes that an earlier run had read and that were only compared. */
   resumedAt: number;
@@ -51,7 +54,10 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
     const named = { mtime: seconds(stat.mtimeNs), size };
     const isJson = [".json", ".jsonl"].includes(extname(path).toLowerCase());
     const keepTime = extname(path) === ".jsonl";
-    const read = isJson || firstCharacter(file) ? readLines(file, options) : undefined;
+    const head = headOf(file);
+    const isByLines = isJson || mayBeJson(decodeText(head).text);
+    const isUtf16 = utf16Of(head) !== undefined;
+    const read = !isByLines ? undefined : isUtf16 ? readUtf16(file) : readLines(file, options);
     if (read !== undefined && !read.scan.isPlain) {
       const authoredAt = keepTime ? read.scan.authoredAt : undefined;
       const found = read.scan.result();
@@ -60,9 +66,10 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
       if (read.scan.isCodex) return "a Codex session without a conversation";
     }
     const isDocument = read !== undefined && !read.scan.isPlain;
-    const conversations = conversationsOfText(readWhole(file), isDocument);
+    const { text, lost } = readWhole(file);
+    const conversations = conversationsOfText(text.replace(/\r\n?/g, "\n"), isDocument);
     const authoredAt = keepTime ? read?.scan.authoredAt : undefined;
-    return { conversations, authoredAt, ...named, checkpoint: undefined, resumedAt: 0 };
+    return { conversations, authoredAt, ...named, ...(lost > 0 && { lost }), checkpoint: undefined, resumedAt: 0 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_STRING_TOO_LONG") return "larger than a text can be";
     throw error;
@@ -92,12 +99,12 @@ function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines
       break;
     }
     hash.update(line);
-    scan.take(decode(line, offset === 0));
+    scan.take(line.toString("utf8"));
     offset += line.length;
   }
   const checkpoint = offset < resumeSizeMin ? undefined : checkpointOf(scan, offset, hash);
   // The last line may be incomplete: it counts if it parses, and is read again when it is whole.
-  if (rest !== undefined) scan.take(decode(rest, offset === 0));
+  if (rest !== undefined) scan.take(rest.toString("utf8"));
   return { scan, checkpoint, resumedAt: start };
 }
 
@@ -119,20 +126,24 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
+/** A line feed is two bytes of it. */
+function readUtf16(file: number): Lines {
+  const scan = new LineScan();
+  for (const line of readWhole(file).text.split("\n")) scan.take(line);
+  return { scan, checkpoint: undefined, resumedAt: 0 };
+}
+
 /** The file was small enough, and may have grown since. */
-function readWhole(file: number): string {
-  return decode(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES), true).replace(/\r\n?/g, "\n");
+function readWhole(file: number): Decoded {
+  return decodeText(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES));
+}
+
+function headOf(file: number): Buffer {
+  const buffer = Buffer.alloc(4096);
+  return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
 }
 
 /** True if the text begins as JSON does. */
-function firstCharacter(file: number): boolean {
-  const buffer = Buffer.alloc(4096);
-  const text = decode(buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0)), true).trimStart();
-  return text.startsWith("{") || text.startsWith("[");
-}
-
-/** A byte order mark at the start of the file is not part of it. */
-function decode(bytes: Buffer, isStart: boolean): string {
-  const hasMark = isStart && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return (hasMark ? bytes.subarray(3) : bytes).toString("utf8");
+function mayBeJson(text: string): boolean {
+  return /^[{[]/.test(text.trimStart());
 }

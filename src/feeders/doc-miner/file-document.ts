@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
+import { lostNotice } from "../decode.ts";
 import { inodeOf } from "../inode.ts";
 import { ofName } from "../notes.ts";
 import { countRefused, countUnread } from "../run.ts";
@@ -119,6 +120,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
     report.failed += 1;
     return undefined;
   }
+  if (content.lost !== undefined) run.watch.notice(lostNotice(found.path, content.lost));
   const why = options.include.includes(found.path) ? undefined : options.front.refuseText(found.path, content.text);
   if (why !== undefined) return { refused: { ...nothing, refused: why } };
   const { room } = placeDocument(found.path, content.text, project.rooms);

@@ -17,6 +17,7 @@ import {
 import { join } from "node:path";
 import { SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { readFolder } from "../../base/read-folder.ts";
+import { decodeText } from "../decode.ts";
 import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";
@@ -34,9 +35,10 @@ export type Survey = {
   undecided: string[];
 };
 /**
- * `text` as it is filed: UTF-8 with U+FFFD for invalid bytes, line feeds only. `bytes` are the file's own, to be copied.
+ * `text` as it is filed, with line feeds only; `lost` characters of it could not be read and are U+FFFD. `bytes` are the
+ * file's own, to be copied.
  */
-export type Document = { bytes?: Buffer; text: string; sha256: string; mtime: number; size: number };
+export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** The reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
 /** Throws the file system's error when the file cannot be read. A string is the reason why it is not filed. */
@@ -202,10 +204,11 @@ export function readDocument(root: string, path: string): Document | string {
     if (stat.size > SOURCE_SIZE_MAX_BYTES) return tooLarge(stat.size);
     const bytes = readFileSync(file);
     if (bytes.length > SOURCE_SIZE_MAX_BYTES) return tooLarge(bytes.length);
-    if (bytes.includes(0)) return "binary (holds NUL bytes)";
-    const text = bytes.toString("utf8").replace(/\r\n?/g, "\n");
+    const { text: decoded, lost } = decodeText(bytes);
+    if (decoded.includes("\0")) return "binary (holds NUL bytes)";
+    const text = decoded.replace(/\r\n?/g, "\n");
     const sha256 = createHash("sha256").update(text).digest("hex");
-    return { bytes, text, sha256, mtime: stat.mtimeMs / 1000, size: stat.size };
+    return { bytes, text, ...(lost > 0 && { lost }), sha256, mtime: stat.mtimeMs / 1000, size: stat.size };
   } finally {
     closeSync(file);
   }

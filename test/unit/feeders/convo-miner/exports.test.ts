@@ -70,3 +70,14 @@ test("what was spoken to ChatGPT is read, and code without parts", () => {
     "> How do I prune the zebra plant?\nCut above a node.\n\n> Is this leaf sick?\nprint('leaf spot')\n",
   ]);
 });
+
+test("transcripts in UTF-16 and Windows-1252 are read", () => {
+  const path = join(folder, "talk.jsonl");
+  const line = (type: string, content: string): string => `${JSON.stringify({ type, message: { content } })}\r\n`;
+  writeFileSync(path, `\uFEFF${line("user", "Brücke?")}${line("assistant", "Ja.")}`, "utf16le");
+  expect(readTranscript(path, { resumeSizeMin: 0 })).toMatchObject({ conversations: ["> Brücke?\nJa.\n"] });
+  writeFileSync(path.replace(".jsonl", ".txt"), "> Br\xfccke?\nJa.", "latin1");
+  expect(readTranscript(path.replace(".jsonl", ".txt"), { resumeSizeMin: 0 })).toMatchObject({
+    conversations: ["> Brücke?\nJa."],
+  });
+});

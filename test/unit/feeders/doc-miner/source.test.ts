@@ -175,9 +175,16 @@ test("patterns are case-sensitive", () => {
   expect(found()).toEqual(["README.md"]);
 });
 
-test("text is UTF-8 with U+FFFD for invalid bytes, line feeds only, and keeps its byte order mark", () => {
+test("text has line feeds only and no byte order mark, and what could not be read is counted", () => {
   put("a.md", Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0x0d, 0x0a, 0x62, 0x0d, 0x63, 0xff, 0x0a]));
-  expect(readDocument(root, "a.md")).toMatchObject({ text: "\uFEFFa\nb\nc\uFFFD\n", size: 11 });
+  expect(readDocument(root, "a.md")).toMatchObject({ text: "a\nb\nc\uFFFD\n", lost: 1, size: 11 });
+});
+
+test("a document of Notepad or PowerShell is no binary, and one of old Windows is decoded", () => {
+  put("utf16.md", Buffer.from("\uFEFFBrücken\r\n", "utf16le"));
+  expect(readDocument(root, "utf16.md")).toMatchObject({ text: "Brücken\n" });
+  put("old.txt", Buffer.from("Br\xfccken \x80 5", "latin1"));
+  expect(readDocument(root, "old.txt")).toMatchObject({ text: "Brücken € 5" });
 });
 
 test("the hash is of the filed text, so other line ends do not change it", () => {
