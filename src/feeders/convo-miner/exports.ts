@@ -7,23 +7,23 @@ import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
+import { type SlackNames, slackTranscript } from "./slack.ts";
 import { type Role, Transcript } from "./transcript.ts";
 
-type Format = (document: unknown) => string[] | undefined;
+type Format = (document: unknown, names: SlackNames) => string[] | undefined;
 
-const SLACK_FOOTER = "\n[source: slack-export | multi-party chat — speaker roles are positional, not verified]";
 const MESSAGES_MIN = 2;
 
-export function conversationsOf(document: unknown): string[] | undefined {
+export function conversationsOf(document: unknown, names: SlackNames): string[] | undefined {
   for (const format of [gemini, claudeAi, chatGptExport, chatGpt, continueDev, slack]) {
-    const found = format(document);
+    const found = format(document, names);
     if (found !== undefined && found.length > 0) return found;
   }
   return undefined;
 }
 
-const one = (transcript: Transcript): string[] | undefined =>
-  transcript.count >= MESSAGES_MIN ? [transcript.text()] : undefined;
+const one = (transcript: Transcript, countMin = MESSAGES_MIN): string[] | undefined =>
+  transcript.count >= countMin ? [transcript.text()] : undefined;
 
 /** Differs from Claude's format by the role `model`. */
 const gemini: Format = (document) => {
@@ -66,11 +66,21 @@ function claudeMessages(items: readonly unknown[]): Transcript {
   for (const item of items) {
     if (!isRecord(item)) continue;
     const author = isTrue(item["role"]) ? item["role"] : item["sender"];
-    const text = contentText(item["content"] ?? "") || strip(textOf(item["text"]));
+    const said = contentText(item["content"] ?? "") || strip(textOf(item["text"]));
+    const text = [said, ...attached(item)].filter((one) => one !== "").join("\n\n");
     const role = CLAUDE_ROLES.get(textOf(author));
     if (role !== undefined && text !== "") transcript.add(role, text);
   }
   return transcript;
+}
+
+/** The texts of attached files, without which the question makes no sense. */
+function attached({ attachments }: Fields): string[] {
+  const files = Array.isArray(attachments) ? attachments.map(fieldsOf) : [];
+  return files.flatMap(({ file_name: name, extracted_content: content }) => {
+    const text = strip(textOf(content));
+    return text === "" ? [] : [`[attached ${textOf(name) || "file"}]\n${text}`];
+  });
 }
 
 const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
@@ -80,8 +90,8 @@ const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
   ["ai", "assistant"],
 ]);
 
-const chatGptExport: Format = (document) =>
-  Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation) ?? []) : undefined;
+const chatGptExport: Format = (document, names) =>
+  Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation, names) ?? []) : undefined;
 
 /** A tree of messages; the way to the current one is the conversation, other branches were regenerated. */
 const chatGpt: Format = (document) => {
@@ -154,25 +164,23 @@ function blocksText(blocks: readonly unknown[]): string {
   return strip(texts.filter((text) => text !== "").join("\n"));
 }
 
-/** Several people speak: the first speaker is the user, and each new one takes the other role than the last message had. */
-const slack: Format = (document) => {
-  if (!Array.isArray(document)) return undefined;
-  const transcript = new Transcript();
-  const roles = new Map<string, Role>();
-  let last: Role = "assistant";
-  for (const item of document as unknown[]) {
-    if (!isRecord(item) || item["type"] !== "message") continue;
-    // A speaker's name must not look like the transcript around it.
-    const speaker = strip(textOf(item["user"] ?? item["username"]).replace(/[[\]\x00-\x1f]/g, "_"));
-    const text = strip(textOf(item["text"]));
-    if (speaker === "" || text === "") continue;
-    const role: Role = roles.get(speaker) ?? (last === "user" ? "assistant" : "user");
-    roles.set(speaker, role);
-    last = role;
-    transcript.add(role, `[${speaker}] ${text}`);
-  }
-  return one(transcript)?.map((text) => text + SLACK_FOOTER);
-};
+const slack: Format = (document, names) =>
+  Array.isArray(document) ? one(slackTranscript(document, names), 1) : undefined;
+
+/** Names of files beside the conversations in exports of ChatGPT, Claude.ai and Slack. */
+const BESIDE = new Set(
+  "user.json users.json user_settings.json export_manifest.json message_feedback.json channels.json groups.json dms.json mpims.json integration_logs.json".split(
+    " ",
+  ),
+);
+
+/** True for a file of an export that is about an account: nobody said it, and it has addresses and numbers of people. */
+export function isOfAccount(name: string, document: unknown): boolean {
+  const items: unknown[] = Array.isArray(document) ? document : [document];
+  const isOf = (one: unknown): boolean =>
+    isRecord(one) && ["email", "email_address", "phone_number"].some((key) => key in one);
+  return BESIDE.has(name.toLowerCase()) || items.some(isOf);
+}
 
 /** True for what Python counts as true. */
 function isTrue(value: unknown): boolean {

@@ -3,17 +3,19 @@
  * command `palace mine convos DIR` and by the session miner. Transcripts that vanish keep their drawers: agents delete old
  * ones, and the palace exists to keep them.
  */
+import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { FilingRecord } from "../../protocol/spec.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
-import { isAsNoted, notedRecords, ofName, readNotes, writeNotes } from "../notes.ts";
+import { isAsNoted, notedRecords, ofName, readJson, readNotes, writeNotes } from "../notes.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
 import { fileTranscript, settle, wouldFile } from "./file.ts";
 import { type Entry, type Notes, notesFile, type NotesPlace } from "./notes.ts";
 import type { MineOptions, MineReport, Run, TranscriptFile } from "./run.ts";
+import { type SlackNames, slackNamesOf } from "./slack.ts";
 
 export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
@@ -43,7 +45,19 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
     ...{ dryRun: options.dryRun, interrupted: false, failed: 0 },
   };
   const known = knownConversations(notes.files, records);
-  const run: Run = { options, notesDir: place.home, notes, records, known, sessions, report, watch, signal };
+  const slackNames = slackNamesNear(files);
+  const run: Run = {
+    options,
+    notesDir: place.home,
+    notes,
+    records,
+    known,
+    sessions,
+    slackNames,
+    report,
+    watch,
+    signal,
+  };
   const changed: TranscriptFile[] = [];
   for (const transcript of files) {
     const entry = ofName(notes.files, transcript.sourceFile);
@@ -120,4 +134,18 @@ function knownConversations(
   for (const [name, { sha256, hashes }] of Object.entries(files))
     if (sha256 !== "" && records.get(name)?.sha256 === sha256) for (const hash of hashes) known.set(hash, name);
   return known;
+}
+
+/** Finds users.json beside a file or above its channel's folder, among the files of the run alone. */
+function slackNamesNear(files: readonly TranscriptFile[]): Run["slackNames"] {
+  const lists = new Set(files.map(({ path }) => path).filter((path) => basename(path) === "users.json"));
+  const read = new Map<string, SlackNames>();
+  return (path) => {
+    const folder = dirname(path);
+    const list = [folder, dirname(folder)].map((one) => join(one, "users.json")).find((one) => lists.has(one));
+    if (list === undefined) return undefined;
+    const names = read.get(list) ?? slackNamesOf(readJson(list));
+    read.set(list, names);
+    return names;
+  };
 }

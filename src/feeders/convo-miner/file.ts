@@ -89,6 +89,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
     reading = readTranscript(file.path, {
       earlier: readCheckpoint(run.notesDir, file.path),
       resumeSizeMin: RESUME_SIZE_MIN_BYTES,
+      names: run.slackNames(file.path),
     });
   } catch (error) {
     return countUnread(run.report, file.name, error);

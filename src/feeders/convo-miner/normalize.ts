@@ -3,10 +3,12 @@
  * read.ts. Source: palace.md 5.4 and upstream 3.11's normalize module: the order decides.
  */
 import { strip } from "../../memory/text/text.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { isQuestion } from "./chunk.ts";
-import { conversationsOf } from "./exports.ts";
+import { conversationsOf, isOfAccount } from "./exports.ts";
 import { LINE_FORMATS, LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
+import type { SlackNames } from "./slack.ts";
 
 const QUESTIONS_MIN = 3;
 
@@ -99,15 +101,15 @@ export class LineScan {
   }
 }
 
-/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. */
-export function conversationsOfText(text: string, mayBeJson: boolean): string[] {
+/** How to read a whole file. `name` is of the file, without folder. */
+export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
+
+/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. A string is the reason why it is not filed. */
+export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): string[] | string {
   if (strip(text) === "") return [];
-  if (!mayBeJson) return [text];
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return [text];
-  }
-  return conversationsOf(document) ?? [text];
+  const document = mayBeJson ? parseJson(text) : undefined;
+  const found = document === undefined ? undefined : conversationsOf(document, names);
+  if (found === undefined && document !== undefined && isOfAccount(name, document))
+    return "no conversation: a file of an export about accounts and settings";
+  return found ?? [text];
 }

@@ -4,10 +4,11 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { extname } from "node:path";
+import { basename, extname } from "node:path";
 import { decodeText, type Decoded, utf16Of } from "../decode.ts";
 import { isWhole, lines, pieces } from "../lines.ts";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
+import type { SlackNames } from "./slack.ts";
 
 /** Upstream's limit. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
@@ -27,6 +28,8 @@ export type ReadOptions = {
   earlier?: Checkpoint | undefined;
   /** The least size for which a checkpoint is made. */
   resumeSizeMin: number;
+  /** Names of the people in an export of Slack. */
+  names?: SlackNames | undefined;
 };
 
 export type Reading = {
@@ -67,7 +70,10 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
     }
     const isDocument = read !== undefined && !read.scan.isPlain;
     const { text, lost } = readWhole(file);
-    const conversations = conversationsOfText(text.replace(/\r\n?/g, "\n"), isDocument);
+    const conversations = conversationsOfText(text.replace(/\r\n?/g, "\n"), {
+      ...{ mayBeJson: isDocument, name: basename(path), names: options.names ?? new Map() },
+    });
+    if (typeof conversations === "string") return conversations;
     const authoredAt = keepTime ? read?.scan.authoredAt : undefined;
     return { conversations, authoredAt, ...named, ...(lost > 0 && { lost }), checkpoint: undefined, resumedAt: 0 };
   } catch (error) {

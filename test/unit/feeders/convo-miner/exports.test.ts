@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Reading, readTranscript } from "../../../../src/feeders/convo-miner/read.ts";
+import { slackNamesOf } from "../../../../src/feeders/convo-miner/slack.ts";
 
 let folder: string;
 
@@ -80,4 +81,51 @@ test("transcripts in UTF-16 and Windows-1252 are read", () => {
   expect(readTranscript(path.replace(".jsonl", ".txt"), { resumeSizeMin: 0 })).toMatchObject({
     conversations: ["> Brücke?\nJa."],
   });
+});
+
+test("the text of Claude.ai's attachments belongs to the question", () => {
+  const attachments = [{ file_name: "kiln.txt", extracted_content: "Element two is weak." }, { file_name: "a.png" }];
+  const said = [
+    { sender: "human", text: "What is wrong with it?", attachments },
+    { sender: "assistant", text: "Replace element two." },
+  ];
+  expect(texts([{ uuid: "x", chat_messages: said }])).toEqual([
+    "> What is wrong with it?\n\n[attached kiln.txt]\nElement two is weak.\nReplace element two.\n",
+  ]);
+});
+
+const SLACK_TEXT =
+  "<@U02> the reindex in <#C1|ops> takes &lt; 4 hours &amp; blocks, see <https://example.org|the page>";
+
+test("a day in Slack is read with names, without markup, comings and goings; one message is a day", () => {
+  const users = [
+    { id: "U01", profile: { real_name: "Jane Roe" } },
+    { id: "U02", name: "max" },
+  ];
+  const path = join(folder, "2024-05-01.json");
+  const day = (...said: object[]): Reading | string => {
+    writeFileSync(path, JSON.stringify(said.map((one) => ({ type: "message", ...one }))));
+    return readTranscript(path, { resumeSizeMin: 0, names: slackNamesOf(users) });
+  };
+  const attachments = [{ title: "Alert", text: "disk is full" }];
+  expect(
+    day(
+      { subtype: "channel_join", user: "U02", text: "<@U02> has joined the channel" },
+      { user: "U01", text: SLACK_TEXT },
+      { subtype: "bot_message", username: "watch", text: "", attachments },
+    ),
+  ).toMatchObject({
+    conversations: [
+      "> [Jane Roe] @max the reindex in #ops takes < 4 hours & blocks, see the page (https://example.org)\n" +
+        "[watch] Alert\ndisk is full\n",
+    ],
+  });
+  expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: ["> [U03] done\n"] });
+});
+
+test("account files of an export are no transcripts, and other JSON stays one", () => {
+  expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
+  expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
+  expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);
+  expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: ['{"theme":"dark"}'] });
 });
