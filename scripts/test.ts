@@ -43,14 +43,12 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 
 const build: Suite = { name: "build", commands: { build: "node scripts/build.ts" } };
 const unit: Suite = { name: "unit", vitest: ["--project", "unit"], inMemory: true };
-const contract: Suite = { name: "contract", vitest: ["--project", "contract"], inMemory: true };
 /**
  * Suites to run during work: no build, no containers, and only the process tests that find many faults in little time.
  */
 const QUICK: Stage = [
   { name: "process", vitest: ["--project", "process", ...QUICK_PROCESS.map((name) => `test/${name}`)], inMemory: true },
   unit,
-  contract,
 ];
 
 /**
@@ -71,12 +69,8 @@ const STAGES: readonly Stage[] = [
       },
     },
     unit,
-    contract,
-    { name: "simulation", vitest: ["--project", "simulation"], inMemory: true },
-    { name: "differential", vitest: ["--project", "differential"], inMemory: true },
-    { name: "fuzz", vitest: ["--project", "fuzz"], inMemory: true },
-    { name: "topology", vitest: ["--project", "topology", "--maxWorkers=3"], missing: stackMissing },
-    { name: "stack", vitest: ["--project", "stack", "--maxWorkers=3"], missing: stackMissing },
+    { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
+    { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
     // The half without an engine runs everywhere; the other half reports itself why it is skipped.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
@@ -94,7 +88,7 @@ function stackMissing({ env }: RunOptions): string | undefined {
 }
 
 const USAGE = `usage: ./scripts/test [--all] [quick | SUITE ...] [FILE ...] [vitest options]
-  quick   while you work: unit, contract and the quickest process tests, in a few minutes
+  quick   while you work: unit and the quickest process tests, in a few minutes
   SUITE   ${SUITES.map(({ name }) => name).join(", ")}; none: all of them
   FILE    a test file, or a part of its path: runs only what matches
   --all   a test that cannot run here is a failure (CI=true does the same)`;

@@ -10,6 +10,8 @@ import { chromaMissing, startChroma } from "../helpers/chroma-server.ts";
 import { MemoryOutboxSource } from "../helpers/memory-outbox.ts";
 import { seededRandom } from "../helpers/random.ts";
 
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the outbox over a real Chroma: ${missing}\n`);
 

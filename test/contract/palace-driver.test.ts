@@ -17,6 +17,8 @@ import { PalaceVectors, readRowsById } from "../../src/mempalace/format/palace-f
 import { chromaMissing, type ChromaServer, startChroma } from "../helpers/chroma-server.ts";
 import { MemoryDriver } from "../helpers/memory-driver.ts";
 
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const DIMENSIONS = 12;
 
 type Stored = { text: string; metadata: Metadata; vector: number[] };

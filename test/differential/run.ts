@@ -6,7 +6,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { makeOldRecipe } from "../helpers/old-recipe.ts";
 import { mempalaceBin, mempalaceEnv, mempalaceMissing, type MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -18,6 +18,8 @@ import { MINED, oddRequests } from "./fixed-calls.ts";
 import { parting } from "./mend.ts";
 import { type Answer, DifferentialServer } from "./server.ts";
 import { ROWS } from "./tool-rows.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);

@@ -3,9 +3,9 @@
  * one input can be made again without the inputs before it. A failure is written to a file, and the test prints the
  * command that repeats it.
  *
- *   FUZZ_SEED=7 ./scripts/test fuzz          uses other inputs (default 1, so that a red run is caused by a change)
- *   FUZZ_COUNT=1000000 ./scripts/test fuzz   runs more inputs
- *   FUZZ_AT=1234 ./scripts/test fuzz         runs one input; FUZZ_AT=1200-1234 runs a range, if earlier inputs matter
+ *   FUZZ_SEED=7 ./scripts/test seeded test/fuzz          uses other inputs (default 1, so that a red run is caused by a change)
+ *   FUZZ_COUNT=1000000 ./scripts/test seeded test/fuzz   runs more inputs
+ *   FUZZ_AT=1234 ./scripts/test seeded test/fuzz         runs one input; FUZZ_AT=1200-1234 runs a range, if earlier inputs matter
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -84,7 +84,7 @@ type Failure = { name: string; seed: number; number: number; input: unknown; err
 /** Writes the failure to a file and returns an error with the command that repeats it. */
 function reported({ name, seed, number, input, error }: Failure): Error {
   const why = error instanceof Error ? error.message : String(error);
-  const replay = `FUZZ_SEED=${seed} FUZZ_AT=${number} ./scripts/test fuzz -t ${name}`;
+  const replay = `FUZZ_SEED=${seed} FUZZ_AT=${number} ./scripts/test seeded test/fuzz -t ${name}`;
   mkdirSync(FAILURES, { recursive: true });
   const file = join(FAILURES, `${name}-${seed}-${number}.json`);
   writeFileSync(file, `${JSON.stringify({ name, seed, at: number, replay, why, input }, readable, 2)}\n`);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 // Loaded before the schedules, because a later import would take real time.
 import "../../src/wire/client/send-spooled.ts";
 import "../../src/wire/client/answer-offline.ts";
@@ -22,6 +22,8 @@ import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { SimulatedBroker } from "./broker.ts";
 import { Scheduler } from "./world.ts";
+
+vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 1_200_000 });
 
 const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 1_500);
 const ONLY = process.env["SIMULATION_SEED"];

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { agentOf } from "../../helpers/outcome-agent.ts";
 import { send, withDoors } from "../../helpers/outcome-http.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
@@ -14,6 +14,8 @@ import { compareAnswers, idIn, type Told } from "./api-compare.ts";
 import { API_DIFFERENCES } from "./api-differences.ts";
 import { sharedCount } from "./api-mend.ts";
 import { apiSteps, type Step } from "./api-steps.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 1);
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 3);

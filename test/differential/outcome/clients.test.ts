@@ -17,6 +17,8 @@ import {
   runRoampal,
 } from "../../helpers/python-roampal.ts";
 
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
+
 const TIMEOUT_MS = 300_000;
 const PROMPT = "roampal.hooks.user_prompt_submit_hook";
 const STOP = "roampal.hooks.stop_hook";

@@ -6,9 +6,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { askRoampal, ROAMPAL_VERSIONS, roampalMissing, type RoampalVersion } from "../../helpers/python-roampal.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const SCRIPT = join(import.meta.dirname, "folder.py");
 const TEXT = "The handbook says that tea wants four minutes. ".repeat(60);

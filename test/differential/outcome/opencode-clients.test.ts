@@ -10,9 +10,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Behind, listenersAt, told, withDoors } from "../../helpers/outcome-http.ts";
 import { ROAMPAL_VERSIONS, roampalMissing, roampalPlugin, type RoampalVersion } from "../../helpers/python-roampal.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const TIMEOUT_MS = 300_000;
 const CLIENT = join(import.meta.dirname, "client");

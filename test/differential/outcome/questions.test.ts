@@ -4,7 +4,7 @@
  * the rest. Every accepted difference is an entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
 import { concepts } from "../../../src/learning/question/concepts.ts";
 import { contextType } from "../../../src/learning/question/context-type.ts";
@@ -16,6 +16,8 @@ import { afterRouted, route, type Route } from "../../../src/learning/search/rou
 import type { Telling } from "../../../src/memory/port/outcome.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
 import { seededRandom } from "../../helpers/random.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 /** Accepted differences: the name and the reason. The first ones need the graphs. */
 const GRAPH_DIFFERENCES = {

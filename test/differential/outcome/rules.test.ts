@@ -4,7 +4,7 @@
  * entry.
  */
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { chunks } from "../../../src/learning/memory/cut-book.ts";
 import { type Collection, idIn, newStanding } from "../../../src/learning/memory/memory.ts";
 import { afterOutcome } from "../../../src/learning/scoring/apply-outcome.ts";
@@ -14,6 +14,8 @@ import { wilson } from "../../../src/learning/scoring/wilson.ts";
 import type { Outcome } from "../../../src/memory/port/outcome.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } from "../../helpers/python-roampal.ts";
+
+vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 /** Accepted differences: the name, where the run meets it, and the reason. */
 const DIFFERENCES = {
