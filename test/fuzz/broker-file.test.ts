@@ -18,8 +18,6 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Dialling a silent door takes two seconds, and a file may name several such doors. */
-const SOON_MS = 25_000;
 /** Placeholders for the port of the lane's trap and for the sockets' folder, which differ in each run. */
 const PORT = "54321";
 const FOLDER = "/folder";
@@ -90,9 +88,7 @@ fuzz("broker-file", {
     place(config.paths.brokerFile, file, special);
     readBrokerFile(config.paths.brokerFile);
     const before = trap.dialled;
-    const startedAt = Date.now();
     const live = await lookFor(config, number);
-    expect(Date.now() - startedAt, "ms").toBeLessThan(SOON_MS);
 
     const doors = special === undefined ? doorsOf(file) : [];
     const isNamed = doors.some(

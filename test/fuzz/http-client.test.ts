@@ -20,7 +20,6 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-const SOON_MS = 20_000;
 /** More than a client may keep of one answer, in bytes. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -81,11 +80,9 @@ fuzz("http-client", {
       else if (ending === "destroy") socket.destroy();
     };
     const endpoint: Endpoint = { kind: "unix", path: pathOf(lane) };
-    const startedAt = Date.now();
     const socket = await dial(endpoint);
     socket.on("error", () => {});
     const outcome = await EXCHANGES[exchange](socket).catch((error: unknown) => error);
-    expect(Date.now() - startedAt, "ms").toBeLessThan(SOON_MS);
     if (outcome instanceof Error) {
       assertTyped(outcome);
       expect(socket.destroyed, "the connection of a refused answer").toBe(true);

@@ -11,3 +11,22 @@ export function cpuTimeOf(work: () => unknown): number {
   const { user, system } = threadCpuUsage(before);
   return (user + system) / 1000;
 }
+
+const GROWTH_ATTEMPTS = 8;
+/** More than work grows that is linear, and less than work that is quadratic, when its input grows tenfold. */
+export const GROWTH_MAX = 40;
+
+/**
+ * Returns how many times longer `work` takes for ten times the size: about 10 if it is linear, about 100 if it is quadratic. A busy
+ * machine gets several attempts, and the least counts.
+ */
+export function growthOf(work: (size: number) => unknown, size: number): number {
+  work(size);
+  let growth = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
+    // One small piece of work is too short to be measured.
+    const small = cpuTimeOf(() => Array.from({ length: 10 }, () => work(size))) / 10;
+    growth = Math.min(growth, cpuTimeOf(() => work(10 * size)) / Math.max(small, 0.001));
+  }
+  return growth;
+}

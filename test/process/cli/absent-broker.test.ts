@@ -1,16 +1,15 @@
 /** Commands where the broker runs elsewhere and is down: they say so at once, and a write is spooled as an agent's write is. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
+import { total, watchTimers } from "../../helpers/waited-timers.ts";
 
-/** Longest time of a command that finds no broker, beyond `STARTS_MAX` starts of one that needs none, ms. */
+/** The most that a command that finds no broker waits by its own timers, ms. */
 const AT_ONCE_MS = 1_000;
-const STARTS_MAX = 3;
-/** Starting a process on a busy machine is slow at times. */
-const TRIES = 5;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 
 const isRoot = process.getuid?.() === 0;
@@ -26,19 +25,12 @@ function mountReadOnly({ config }: TestPalace): Disposable {
 type Env = { MEMPALACE_BROKER: string | undefined };
 
 async function runAtOnce(palace: TestPalace, args: readonly string[], env: Env): ReturnType<TestPalace["run"]> {
-  const timed = async (command: readonly string[]): Promise<[number, Awaited<ReturnType<TestPalace["run"]>>]> => {
-    const startedAt = performance.now();
-    const result = await palace.run("palace", [...command], { env });
-    return [performance.now() - startedAt, result];
-  };
-  const taken: string[] = [];
-  for (;;) {
-    const [startMs] = await timed(["--help"]);
-    const [ms, result] = await timed(args);
-    if (ms < AT_ONCE_MS + STARTS_MAX * startMs) return result;
-    taken.push(`${Math.round(ms)} ms, a start ${Math.round(startMs)}`);
-    expect(taken.length, `${args.join(" ")}: ${taken.join("; ")}`).toBeLessThan(TRIES);
-  }
+  using folder = mkdtempDisposableSync(join(tmpdir(), "absent-"));
+  const timers = watchTimers(folder.path);
+  const result = await palace.run("palace", [...args], { env: { ...env, ...timers.env } });
+  const waited = timers.take();
+  expect(total(waited), `${args.join(" ")}: ${waited.join(", ")}`).toBeLessThan(AT_ONCE_MS);
+  return result;
 }
 
 async function expectAtOnce(palace: TestPalace, broker: string | undefined, code: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** The last question and answer in a transcript of Claude Code (outcome-memory.md 6.3). */
 import { expect, test } from "vitest";
+import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
 import { lastExchange as read, saidByUser } from "../../../src/agents/claude/exchange.ts";
 
 const line = (type: string, content: unknown, more: object = {}): string =>
@@ -46,10 +47,9 @@ test("texts of the host and prompts of a subagent are not the user's words", () 
   expect(lastExchange(transcript, "")).toMatchObject({ user: "the question", assistant: "the answer" });
   expect(saidByUser("<task-notification>\ndone\n</task-notification>")).toBe("");
   expect(saidByUser("<bash-inputs>x</bash-input> and?")).toBe("<bash-inputs>x</bash-input> and?");
-  const many = `${"<bash-inputs".repeat(80_000)}</bash-input>`;
-  const startedMs = performance.now();
-  expect(saidByUser(many)).toBe(many);
-  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  const many = (count: number): string => `${"<bash-inputs".repeat(count)}</bash-input>`;
+  expect(saidByUser(many(80_000))).toBe(many(80_000));
+  expect(growthOf((count) => saidByUser(many(count)), 8_000)).toBeLessThan(GROWTH_MAX);
   // A block without an end belongs to the user's words.
   expect(lastExchange(line("user", "<system-reminder> is a tag"), "y").user).toBe("<system-reminder> is a tag");
 });
