@@ -3,17 +3,17 @@
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 1_900,
-  protocol: 2_690,
+  protocol: 2_700,
   config: 1_600,
-  wire: 4_240,
-  memory: 17_190,
-  agents: 5_440,
+  wire: 4_250,
+  memory: 17_750,
+  agents: 5_450,
   mempalace: 9_150,
-  feeders: 8_180,
+  feeders: 8_400,
   devbox: 2_700,
-  learning: 5_220,
+  learning: 5_250,
   broker: 9_500,
-  cli: 13_560,
+  cli: 13_050,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

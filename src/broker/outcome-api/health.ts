@@ -6,7 +6,7 @@ import { Refused } from "./refused.ts";
 export const SERVICE = "palace-devbox";
 
 /**
- * Describes the memory's health. Without a model the memory is found by words alone; that is not a failure. Errors:
+ * Describes the memory's health. Without a model the memory is found by words and static vectors; that is not a failure. Errors:
  * Refused, with the same fields.
  */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {

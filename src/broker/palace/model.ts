@@ -69,7 +69,7 @@ export class Model {
       const files = await this.#find();
       if (files !== undefined) return await this.#open(files);
     } catch (error) {
-      const modelDetail = `${(error as Error).message}; searching by words only`;
+      const modelDetail = `${(error as Error).message}; searching without it`;
       this.state = { model: null, modelState: "failed", modelDetail };
       this.#options.log.error("model failed", { why: String(error) });
     }
@@ -82,7 +82,7 @@ export class Model {
     if (found !== undefined) return found;
     if (config.offline)
       return this.#missing(
-        "no model on this machine, and the setting offline forbids to fetch it; searching by words only",
+        "no model on this machine, and the setting offline forbids to fetch it; searching without it",
       );
     if (performance.now() < this.#downloadAt) return undefined;
     this.#downloadAt = performance.now() + DOWNLOAD_AGAIN_MS;
@@ -105,7 +105,7 @@ export class Model {
       });
     } catch (error) {
       log.warn("model download failed", { why: String(error) });
-      return this.#missing(`the model could not be downloaded (${(error as Error).message}); searching by words only`);
+      return this.#missing(`the model could not be downloaded (${(error as Error).message}); searching without it`);
     }
   }
 

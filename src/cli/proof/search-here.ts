@@ -1,4 +1,4 @@
-/** Says how search works on a palace: by words only, or by meaning too. Imported by `up`, here and in scripts/. */
+/** Says how search works on a palace: with the model or without it. Imported by `up`, here and in scripts/. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -32,14 +32,14 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
 /** Formats it as one sentence for people. */
 export function describeSearch({ modelState, modelDetail }: SearchHere): string {
   if (modelState === "ready") return "Search finds memories by words and by meaning.";
-  const later = "Search finds memories by words; it finds them by meaning too when the model is";
+  const later = "Search finds memories by words and by meaning; it finds more when the model is";
   if (modelState === "loading") return `${later} loaded.`;
   if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;
-  return `Search finds memories by words only, without a model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
+  return `Search finds memories by words and meaning, without the model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
 }
 
 /** Returns the reason that the model is missing, without the address and the error of a download, which `palace doctor` has. */
 export function causeOf(modelDetail: string): string {
-  const [cause = ""] = printable(modelDetail).split("; searching by words only");
+  const [cause = ""] = printable(modelDetail).split("; searching without it");
   return cause.replace(/ \(.*\)$/, "");
 }

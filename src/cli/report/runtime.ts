@@ -4,7 +4,7 @@
  */
 
 export const RUNTIME_MISSING =
-  "onnxruntime-node is not here: its download after installation was refused, and npm left it out; search goes by words only";
+  "onnxruntime-node is not here: its download after installation was refused, and npm left it out; search goes without the model";
 export const RUNTIME_HINT =
   "install again without that download, it is not needed: ONNXRUNTIME_NODE_INSTALL=skip npm i -g palace-devbox-*.tgz, then palace restart";
 

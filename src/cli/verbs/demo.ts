@@ -117,7 +117,7 @@ async function show(config: Config, env: Env, folder: string, out: Output, signa
     const search = await searchMode(client, out, signal);
     say(
       out,
-      `Searching ${search.mode === "hybrid" ? `by words and by meaning (${search.model})` : "by words: no model is here"}`,
+      `Searching ${search.mode === "hybrid" ? `by words and by meaning (${search.model})` : "by words and by meaning, without the model"}`,
     );
     const answers: Answer[] = [];
     for (const question of DEMO_QUESTIONS) answers.push(await ask(config, client, question, out));

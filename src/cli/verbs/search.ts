@@ -33,6 +33,7 @@ type Hit = {
   neighbors?: { before: Slice[]; after: Slice[] };
   similarity?: number | null;
   bm25_score?: number;
+  matched_via?: string;
   weak?: boolean;
   outdated?: { fact: string; ended: string }[];
   near_duplicates?: string[];
@@ -111,11 +112,11 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
   if (found["vector_disabled"] === true) {
     const { vector_disabled_reason: reason } = found;
     const cause = typeof reason === "string" && reason !== "" ? causeOf(reason) : "no vectors answer";
-    return [`${asked}searched by words only: ${cause}; palace doctor says what to do`];
+    return [`${asked}searched without the model: ${cause}; palace doctor says what to do`];
   }
   const { pending, embedded } = (await client.call("palace.status", {})).search;
   if (pending === 0) return [];
-  return [`${pending} of ${plural(pending + embedded, "drawer")} are found by words only until they are embedded`];
+  return [`${pending} of ${plural(pending + embedded, "drawer")} wait for the model's vectors`];
 }
 
 /** Prints one line of fields, with the whole text. */
@@ -171,7 +172,9 @@ function notesOn(hit: Hit): string[] {
       ? `by meaning, ${(hit.similarity ?? 0).toFixed(2)}${byWords ? ", and by words" : ""}`
       : byWords
         ? "by words"
-        : "",
+        : hit.matched_via === "static_vector"
+          ? "by meaning"
+          : "",
     hit.weak === true ? "a weak match" : "",
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,

@@ -150,8 +150,8 @@ function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {
 function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"]): string {
   if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
   if (modelState === "loading" || modelState === "downloading")
-    return `by words until the model is here (${modelState}${withDetail(modelDetail)})`;
-  return `by words only: ${causeOf(modelDetail)}`;
+    return `by words and meaning, without the model until it is here (${modelState}${withDetail(modelDetail)})`;
+  return `by words and meaning, without the model: ${causeOf(modelDetail)}`;
 }
 
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {

@@ -45,7 +45,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // The vector half may fail or lag (a dead thread, a remote Chroma): then words alone answer, and the answer says so.
+  // The vector half may fail or lag (a dead thread, a remote Chroma): then words and static vectors answer, and the answer says so.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {

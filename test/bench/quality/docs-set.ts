@@ -8,6 +8,7 @@ import { docsPalace } from "./docs-palace.ts";
 import { openCopy } from "./kept.ts";
 import { MEMPALACE_WAYS, mempalaceUnavailable, openMempalaceOn } from "./mempalace-side.ts";
 import { npmDocs } from "./npm-docs.ts";
+import type { Leg } from "./legs.ts";
 import type { Options, Outcome } from "./options.ts";
 import {
   type Asked,
@@ -38,9 +39,9 @@ export async function docsSet(options: Options): Promise<Outcome[]> {
   }
   const questions = readQuestions().filter(({ kind }) => options.kind === undefined || kind === options.kind);
   const columns: Record<string, Asked[]> = {};
-  for (const { name, env, why = "" } of options.legs) {
+  for (const { name, mode, env, why = "" } of options.legs) {
     if (env === undefined) options.leaveOut(`developers' questions, ${name}`, why);
-    else columns[name] = await askOurs(questions, folder, env);
+    else columns[name] = await askOurs(questions, folder, env, mode);
   }
   if (options.hasPython) {
     const why = await mempalaceUnavailable();
@@ -97,7 +98,12 @@ type OurAnswer = {
   nothing_found?: true;
 };
 
-async function askOurs(questions: readonly DocsQuestion[], folder: string, env: Env): Promise<Asked[]> {
+async function askOurs(
+  questions: readonly DocsQuestion[],
+  folder: string,
+  env: Env,
+  mode: Leg["mode"],
+): Promise<Asked[]> {
   await using palace = openCopy(await docsPalace(folder, env["MEMPALACE_MODEL_DIR"]), env);
   checkLabels(questions, palace.config.paths.ledgerFile);
   await palace.startBroker();
@@ -105,7 +111,7 @@ async function askOurs(questions: readonly DocsQuestion[], folder: string, env: 
   if (env["MEMPALACE_MODEL_DIR"] !== undefined) await allEmbedded(client);
   const asked = await askAll(questions, async (question) => {
     const values = { query: question.question, limit: DOCS_LIMIT };
-    const answer = (await client.callTool("mempalace_search", values)) as OurAnswer;
+    const answer = (await client.call("drawer.search", { ...values, mode })) as OurAnswer;
     const hits = answer.results.map(({ source_path: path, ...hit }): DocsHit => ({ path, ...hit }));
     return scored(question, hits, answer.weak_match === true || answer.nothing_found === true);
   });

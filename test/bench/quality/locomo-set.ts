@@ -21,6 +21,7 @@ import { allEmbedded } from "../settled.ts";
 import { askAll } from "./ask.ts";
 import { keptPalace, openCopy } from "./kept.ts";
 import { MEMPALACE_WAYS, mempalaceUnavailable, openMempalaceOn } from "./mempalace-side.ts";
+import type { Leg } from "./legs.ts";
 import type { Options, Outcome } from "./options.ts";
 import { header, rowLine } from "./table.ts";
 
@@ -51,16 +52,16 @@ export async function locomoSet(options: Options): Promise<Outcome[]> {
     return [];
   }
   const columns: Record<string, Measured> = {};
-  for (const { name, env, why = "" } of options.legs) {
+  for (const { name, mode, env, why = "" } of options.legs) {
     if (env === undefined) {
       options.leaveOut(`LoCoMo, ${name}`, why);
       continue;
     }
     const measured: Measured[] = [];
-    for (const conversation of conversations) measured.push(await askOurs([conversation], conversations, env));
+    for (const conversation of conversations) measured.push(await askOurs([conversation], conversations, env, mode));
     columns[name] = joined(measured);
     const shared = `${name}, one palace`;
-    if (BARS[shared] !== undefined) columns[shared] = await askOurs(conversations, conversations, env);
+    if (BARS[shared] !== undefined) columns[shared] = await askOurs(conversations, conversations, env, mode);
   }
   if (options.hasPython) {
     const why = await mempalaceUnavailable();
@@ -109,14 +110,19 @@ function joined(measured: readonly Measured[]): Measured {
 }
 
 /** Asks the questions of `group`, which are in one palace, and some of the others. */
-async function askOurs(group: readonly Conversation[], all: readonly Conversation[], env: Env): Promise<Measured> {
+async function askOurs(
+  group: readonly Conversation[],
+  all: readonly Conversation[],
+  env: Env,
+  mode: Leg["mode"],
+): Promise<Measured> {
   const model = env["MEMPALACE_MODEL_DIR"];
   await using palace = openCopy(await palaceOf(group, model), env);
   await palace.startBroker();
   const client = await palace.client();
   if (model !== undefined) await allEmbedded(client);
   const search = async (query: string, limit: number): Promise<Answer> =>
-    (await client.callTool("mempalace_search", { query, limit })) as Answer;
+    (await client.call("drawer.search", { query, limit, mode })) as Answer;
   const isWeak = ({ weak_match: weak, nothing_found: nothing }: Answer): boolean => weak === true || nothing === true;
   const measured: Measured = { scores: [], own: [], foreign: [] };
   for (const conversation of group) {

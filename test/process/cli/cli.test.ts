@@ -293,7 +293,9 @@ test("up proves that two shims share the palace and leaves no trace in it", asyn
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
   // The output says how search works here, and the next command.
-  expect(stdout).toMatch(/^Search finds memories by words only, without a model: .*palace doctor` says what to do\.$/m);
+  expect(stdout).toMatch(
+    /^Search finds memories by words and meaning, without the model: .*palace doctor` says what to do\.$/m,
+  );
   expect(stdout).toContain("./scripts/palace install all");
   expect((await json(palace, ["up"])).value).toMatchObject({
     ...{ kind: "native", readers: 1, search: { modelState: "missing" } },

@@ -62,8 +62,8 @@ test("a search shows the ids that reveal and forget take, and says that the mode
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
-  // It says why it searched by words only.
-  expect(plain.stderr).toMatch(/^searched by words only: no model on this machine/);
+  // It says why it searched without the model.
+  expect(plain.stderr).toMatch(/^searched without the model: no model on this machine/);
   expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([
     expect.not.stringContaining("--mode"),
@@ -73,7 +73,7 @@ test("a search shows the ids that reveal and forget take, and says that the mode
   expect([vector.code, vector.stderr]).toEqual([
     0,
     expect.stringMatching(
-      /^--mode vector: searched by words only: no model.*; \.\/scripts\/palace doctor says what to do\n/,
+      /^--mode vector: searched without the model: no model.*; \.\/scripts\/palace doctor says what to do\n/,
     ),
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);

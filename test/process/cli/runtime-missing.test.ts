@@ -23,7 +23,7 @@ test("doctor and up say that the embedding runtime was left out, and what to typ
   const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string; hint: string }[] };
   expect(checks.find(({ name }) => name === "runtime")).toMatchObject({
     state: "warn",
-    detail: expect.stringContaining("search goes by words only") as string,
+    detail: expect.stringContaining("search goes without the model") as string,
     hint: expect.stringContaining("ONNXRUNTIME_NODE_INSTALL=skip") as string,
   });
   const up = await palace.run("palace", ["up", "--native"], { env });

@@ -59,7 +59,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
   ledger.close();
   const half = await palace.run("palace", ["search", "Alice"]);
   expect(half.stdout).toMatch(/\tby meaning, 0\.\d\d, and by words/);
-  expect(half.stderr).toMatch(/2 of \d+ drawers are found by words only until they are embedded/);
+  expect(half.stderr).toMatch(/2 of \d+ drawers wait for the model's vectors/);
   const { stdout } = await palace.run("palace", ["status"]);
   expect(stdout).toMatch(/^search\s.*, 2 of 3 still to embed, about \d+ m?s more$/m);
 });

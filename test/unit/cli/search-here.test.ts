@@ -8,8 +8,8 @@ test("each state of the model is a sentence for people", () => {
   expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
   expect(told("loading", "/models/x")).toContain("by meaning too when the model is loaded.");
   expect(told("downloading", "12 % of 90 MB")).toContain("when the model is downloaded (12 % of 90 MB).");
-  expect(told("missing", "the model could not be downloaded (fetch failed); searching by words only")).toBe(
-    "Search finds memories by words only, without a model: the model could not be downloaded. `palace doctor` says what to do.",
+  expect(told("missing", "the model could not be downloaded (fetch failed); searching without it")).toBe(
+    "Search finds memories by words and meaning, without the model: the model could not be downloaded. `palace doctor` says what to do.",
   );
 });
 

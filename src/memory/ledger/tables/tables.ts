@@ -39,7 +39,6 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #find;
   readonly #insert;
   readonly #insertWords;
-  readonly #putStatic;
   readonly #update;
   readonly #delete;
   readonly #slices;
@@ -51,7 +50,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
-  readonly #lookups;
+  readonly #others;
   /** Changes of this group's completed writes; the write that is being applied has its own. */
   #kept = noChanges();
   #current = noChanges();
@@ -85,7 +84,6 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
-    this.#putStatic = database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)");
     this.#update = database.prepare(
       `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
          text_version = text_version + (text <> ?) WHERE id = ?`,
@@ -117,32 +115,32 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
-    this.#lookups = prepareLookups(database);
+    this.#others = prepareOthers(database);
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 
   changedBy(agent: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#lookups.changedBy.all(agent, JSON.stringify(ids)));
+    return new Set(this.#others.changedBy.all(agent, JSON.stringify(ids)));
   }
 
   changedByMethod(method: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#lookups.changedByMethod.all(method, JSON.stringify(ids)));
+    return new Set(this.#others.changedByMethod.all(method, JSON.stringify(ids)));
   }
 
   lastChangedByMethod(method: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#lookups.lastChangedByMethod.all(JSON.stringify(ids), method));
+    return new Set(this.#others.lastChangedByMethod.all(JSON.stringify(ids), method));
   }
 
   findSource(sourceFile: string): SourceRow | undefined {
-    return this.#lookups.findSource.get(sourceFile);
+    return this.#others.findSource.get(sourceFile);
   }
 
   lastChangedBy(agent: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#lookups.lastChangedBy.all(JSON.stringify(ids), agent));
+    return new Set(this.#others.lastChangedBy.all(JSON.stringify(ids), agent));
   }
 
   drawersIn(wing: string, room: string): number {
-    return this.#lookups.drawersIn.get(wing, room) ?? 0;
+    return this.#others.drawersIn.get(wing, room) ?? 0;
   }
 
   idRecipe(): IdRecipe {
@@ -197,7 +195,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   /** A moved drawer's code is filed again as well: readers learn its new place from that. */
   putStatic(row: number | bigint, text: string): void {
     const made = this.staticCode?.(text);
-    if (made !== undefined) this.#putStatic.run(row, bytesOf(made), made.scale);
+    if (made !== undefined) this.#others.putStatic.run(row, bytesOf(made), made.scale);
   }
 
   deleteDrawer(id: string): void {
@@ -317,7 +315,7 @@ export function noChanges(): Changes {
   return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 }
 
-function prepareLookups(database: LedgerDatabase) {
+function prepareOthers(database: LedgerDatabase) {
   const changedWhere = (column: "agent" | "method") =>
     database
       .prepare<[string, string], string>(
@@ -334,6 +332,7 @@ function prepareLookups(database: LedgerDatabase) {
       )
       .pluck();
   return {
+    putStatic: database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)"),
     findSource: database.prepare<[string], SourceRow>(
       "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE source_file = ?",
     ),
