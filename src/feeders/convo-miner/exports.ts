@@ -130,7 +130,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** What was spoken is a part with a text; code has a text and no parts. */
+/** A spoken turn is a part with a text; code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];

@@ -6,7 +6,7 @@ test("each state of the model is a sentence for people", () => {
   const told = (modelState: Parameters<typeof describeSearch>[0]["modelState"], modelDetail: string): string =>
     describeSearch({ modelState, modelDetail });
   expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
-  expect(told("loading", "/models/x")).toContain("by meaning too when the model is loaded.");
+  expect(told("loading", "/models/x")).toContain("it finds more when the model is loaded.");
   expect(told("downloading", "12 % of 90 MB")).toContain("when the model is downloaded (12 % of 90 MB).");
   expect(told("missing", "the model could not be downloaded (fetch failed); searching without it")).toBe(
     "Search finds memories by words and meaning, without the model: the model could not be downloaded. `palace doctor` says what to do.",

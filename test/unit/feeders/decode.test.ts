@@ -11,7 +11,7 @@ test("a byte order mark decides, and is not part of the text", () => {
     expect(decodeText(bytes)).toEqual({ text: "Brücke\n", lost: 0 });
 });
 
-test("what is no UTF-8 is read as Windows-1252, if it can be", () => {
+test("bytes that are not UTF-8 are read as Windows-1252, if they can be", () => {
   expect(decodeText(latin("Br\xfcckenpr\xfcfung, laut \x84Plan\x93 \x80 5"))).toEqual({
     text: "Brückenprüfung, laut „Plan“ € 5",
     lost: 0,

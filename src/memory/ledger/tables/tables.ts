@@ -50,7 +50,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #putSource;
   readonly #drawersOfSource;
   readonly #recipe;
-  readonly #others;
+  readonly #others: ReturnType<typeof prepareOthers>;
   /** Changes of this group's completed writes; the write that is being applied has its own. */
   #kept = noChanges();
   #current = noChanges();
@@ -58,7 +58,6 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   /** `staticCode`: the static vector of a text; without it drawers get theirs later. */
   constructor(database: LedgerDatabase, staticCode?: StaticCode) {
-    this.staticCode = staticCode;
     const source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
@@ -115,7 +114,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
-    this.#others = prepareOthers(database);
+    [this.staticCode, this.#others] = [staticCode, prepareOthers(database)];
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 

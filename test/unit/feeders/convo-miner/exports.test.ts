@@ -1,4 +1,4 @@
-/** What is read of exports: small files of the shapes that the services write. */
+/** Reading exports: small files of the shapes that the services write. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ test("of a regenerated answer in ChatGPT the accepted one is read, with all that
   expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
 });
 
-test("what was spoken to ChatGPT is read, and code without parts", () => {
+test("spoken turns of ChatGPT are read, and code without parts", () => {
   const spoken = (text: string): object => ({
     content_type: "multimodal_text",
     parts: [
@@ -123,7 +123,7 @@ test("a day in Slack is read with names, without markup, comings and goings; one
   expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: ["> [U03] done\n"] });
 });
 
-test("account files of an export are no transcripts, and other JSON stays one", () => {
+test("account files of an export are skipped, and other JSON is filed as before", () => {
   expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
   expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
   expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);

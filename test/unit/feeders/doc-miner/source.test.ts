@@ -180,7 +180,7 @@ test("text has line feeds only and no byte order mark, and what could not be rea
   expect(readDocument(root, "a.md")).toMatchObject({ text: "a\nb\nc\uFFFD\n", lost: 1, size: 11 });
 });
 
-test("a document of Notepad or PowerShell is no binary, and one of old Windows is decoded", () => {
+test("a document in UTF-16 or Windows-1252 is decoded", () => {
   put("utf16.md", Buffer.from("\uFEFFBrücken\r\n", "utf16le"));
   expect(readDocument(root, "utf16.md")).toMatchObject({ text: "Brücken\n" });
   put("old.txt", Buffer.from("Br\xfccken \x80 5", "latin1"));
