@@ -22,8 +22,8 @@ export class Maintenance {
   readonly #group: (work: () => void) => void;
   readonly #tables: Pick<LedgerTables, "staticCode" | "putStatic">;
   readonly #statements;
-  /** True once every drawer has a static vector: from then on each write brings its own. */
-  #isCoded = false;
+  /** Row up to which every drawer has a static vector; Infinity once all have: from then on each write brings its own. */
+  #codedTo = 0;
 
   /** `group` runs the work in a transaction of the ledger. */
   constructor(
@@ -55,7 +55,8 @@ export class Maintenance {
         )
         .pluck(),
       nextUncoded: database.prepare<[number], { row: number; text: string }>(
-        `SELECT row, text FROM drawer WHERE row IN (SELECT row FROM drawer EXCEPT SELECT row FROM static_code LIMIT ?)`,
+        `SELECT row, text FROM drawer WHERE row > ? AND NOT EXISTS (SELECT 1 FROM static_code s WHERE s.row = drawer.row)
+           ORDER BY row LIMIT ${CODES_PER_PASS}`,
       ),
       totalChanges: database.prepare<[], number>("SELECT total_changes()").pluck(),
       mergeSegments: prepare(`INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('merge', ${MERGE_PAGES})`),
@@ -105,13 +106,16 @@ export class Maintenance {
   /** True if there is more. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
-    if (this.#isCoded || this.#tables.staticCode === undefined) return false;
-    this.#isCoded = uncoded.get() === 0;
-    if (this.#isCoded) return false;
-    this.#group(() => {
-      for (const { row, text } of nextUncoded.all(CODES_PER_PASS)) this.#tables.putStatic(row, text);
-    });
-    return true;
+    if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.staticCode === undefined) return false;
+    // To count is much cheaper than to walk through the texts of a palace in which nothing is missing.
+    const isDone = this.#codedTo === 0 && uncoded.get() === 0;
+    const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
+    if (drawers.length > 0)
+      this.#group(() => {
+        for (const { row, text } of drawers) this.#tables.putStatic(row, text);
+      });
+    this.#codedTo = drawers.at(-1)?.row ?? Number.POSITIVE_INFINITY;
+    return drawers.length > 0;
   }
 
   /** FTS5 tells by the number of changes whether it found anything to merge. */
