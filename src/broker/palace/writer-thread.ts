@@ -70,7 +70,11 @@ const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
 await serveThread<WriterMethods>(() => {
-  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings), staticTable().codeOf);
+  const writer = new LedgerWriter(
+    ledgerFile,
+    (tx, call) => applyWrite(tx, call, settings),
+    (text) => staticTable().codeOf(text),
+  );
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model),
@@ -102,3 +106,6 @@ await serveThread<WriterMethods>(() => {
     close: () => writer.close(),
   };
 });
+
+// The first write needs the table, and nobody waits for it now.
+staticTable();
