@@ -1,5 +1,5 @@
 /** Tells forgetting what this wing keeps of drawers and texts. */
-import type { Traces } from "../memory/port/hygiene.ts";
+import type { Traces } from "../memory/port/ledger.ts";
 import { fileOfEntry } from "./import/roampal-graph.ts";
 import { concepts } from "./question/concepts.ts";
 import { conceptNumber } from "./question/question.ts";

@@ -10,7 +10,15 @@ import {
   ROOMS,
   TYPES_FOR_ALL,
 } from "./layers.ts";
-import { type Import, importsOf, resolveImport, ROOT, type SourceFile, sourceFiles } from "./source-files.ts";
+import {
+  circlesOf,
+  type Import,
+  importsOf,
+  resolveImport,
+  ROOT,
+  type SourceFile,
+  sourceFiles,
+} from "./source-files.ts";
 
 const files = sourceFiles("src");
 const WINGS = [...new Set(Object.keys(ROOMS).map((room) => room.split("/")[0] ?? ""))];
@@ -158,4 +166,17 @@ test("what is copied into agents' folders is in need of nothing but Node, and ex
     const exports = byPath.get(entry)?.text.match(/^export (?!type )[a-z ]+/gm);
     expect(exports).toEqual([entry.includes("/pi/") ? "export default function palace" : "export default "]);
   }
+});
+
+// Leaves out imports that are loaded on demand: the table of commands loads each command, and one of these lists the table.
+test("no file imports itself through others, types included", () => {
+  const targets = new Map(
+    files.map((file) => [
+      file.path,
+      importsOf(file).flatMap(({ specifier, typesOnly, dynamic }) =>
+        dynamic && !typesOnly ? [] : (resolveImport(file.path, specifier) ?? []),
+      ),
+    ]),
+  );
+  expect(circlesOf(targets)).toEqual([]);
 });

@@ -42,3 +42,23 @@ export function importsOf({ text }: SourceFile): Import[] {
 export function resolveImport(from: string, specifier: string): string | undefined {
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }
+
+/** Returns each group of nodes that reach one another, sorted. `edges`: the targets of each node. */
+export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
+  const reachable = new Map([...edges.keys()].map((start) => [start, reachedFrom(edges.get(start) ?? [], edges)]));
+  const groups = new Map<string, string[]>();
+  for (const [start, reached] of reachable) {
+    if (!reached.has(start)) continue;
+    const group = [...reached].filter((other) => reachable.get(other)?.has(start)).sort();
+    groups.set(group.join(" "), group);
+  }
+  return [...groups.values()];
+}
+
+/** Returns the starts and all that they lead to. */
+export function reachedFrom(starts: readonly string[], edges: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const reached = new Set(starts);
+  // A set's iterator also visits what is added meanwhile.
+  for (const node of reached) for (const next of edges.get(node) ?? []) reached.add(next);
+  return reached;
+}

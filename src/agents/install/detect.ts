@@ -6,17 +6,16 @@ import { accessSync, constants, existsSync, realpathSync, statSync } from "node:
 import { basename, dirname, join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
-import type { AgentName } from "./agent-files.ts";
 
 /** `version` is undefined when only running the program could tell it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
-const PROGRAMS: Readonly<Record<AgentName, string>> = { "claude-code": "claude", opencode: "opencode", pi: "pi" };
+const PROGRAMS = { "claude-code": "claude", opencode: "opencode", pi: "pi" } as const;
 /** Largest number of folders between a package's package.json and its program. */
 const PACKAGE_DEPTH = 5;
 const PACKAGES = /^(?:opencode-\w|@(?:anthropic-ai\/claude-code|(?:earendil-works|mariozechner)\/pi-coding-agent))/;
 
-export function findAgent(agent: AgentName, places: AgentPlaces): Found {
+export function findAgent(agent: keyof typeof PROGRAMS, places: AgentPlaces): Found {
   const folder = { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
   const program = onPath(PROGRAMS[agent], places.programFolders);
   const hasFolder = existsSync(folder) || (agent === "claude-code" && existsSync(places.claudeFile));

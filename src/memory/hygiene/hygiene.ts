@@ -3,8 +3,8 @@
  * tables. The selector comes as `findings`, so that the journal never contains the text to forget.
  */
 import { hash } from "node:crypto";
-import type { ForgetSelector, Found, Traces, UndoPlan } from "../port/hygiene.ts";
-import type { LedgerTx, WriteCall } from "../port/ledger.ts";
+import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
+import type { LedgerTx, Traces, WriteCall } from "../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
 import { redact } from "../text/redact.ts";

@@ -17,7 +17,7 @@ import { type ImportItems, minedFrom } from "../../protocol/import.ts";
 import { drawerIds, sliceId } from "../drawer/drawer-id.ts";
 import { findLogical, textOf } from "../drawer/logical.ts";
 import { sha256Hex } from "../text/text.ts";
-import type { Merging } from "./merge.ts";
+import type { Merging } from "./merging.ts";
 
 const IMPORT = "memory.import";
 /** Drawers that an undo took away may come again. */

@@ -7,7 +7,7 @@ import type { Fact, LinkKind } from "../port/graph.ts";
 import type { ImportItems } from "../../protocol/import.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
-import type { Merging } from "./merge.ts";
+import type { Merging } from "./merging.ts";
 
 /** Columns of a fact and of an entity, as the ledger writes them. */
 const FACT_COLUMNS = 11;

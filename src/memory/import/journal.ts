@@ -5,7 +5,7 @@
 import type { ImportItems } from "../../protocol/import.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
-import type { Merging } from "./merge.ts";
+import type { Merging } from "./merging.ts";
 
 const ID = /^\d{1,15} ./su;
 const COLUMNS = 13;

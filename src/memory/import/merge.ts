@@ -3,7 +3,6 @@
  * so a part that is sent again finds its rows and changes nothing. Runs inside the transaction on the writer thread; the
  * preview runs the same rules and changes nothing.
  */
-import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -21,38 +20,11 @@ import {
 } from "../../protocol/import.ts";
 import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { sha256Hex } from "../text/text.ts";
+import { Merging } from "./merging.ts";
 import { mergeDrawers } from "./drawers.ts";
 import { mergeStandings } from "./outcomes.ts";
 import { mergeJournal } from "./journal.ts";
 import { mergeEntities, mergeFacts, mergeLinks } from "./graph.ts";
-
-/** Collects what becomes of a part's items. A dry run applies nothing. */
-export class Merging {
-  readonly tx: LedgerTx;
-  readonly isDry: boolean;
-  readonly report: MergeReport = {
-    ...{ added: 0, updated: 0, here: 0, kept: [], keptSources: [], gone: [], beside: [], refused: [] },
-  };
-
-  constructor(tx: LedgerTx, isDry: boolean) {
-    this.tx = tx;
-    this.isDry = isDry;
-  }
-
-  add(rows: number, write: () => void): void {
-    this.report.added += rows;
-    if (!this.isDry) write();
-  }
-
-  update(rows: number, write: () => void): void {
-    this.report.updated += rows;
-    if (!this.isDry) write();
-  }
-
-  refuse(id: string, why: string): void {
-    this.report.refused.push({ id: cut(id), why });
-  }
-}
 
 type Merge<K extends ImportKind> = (merging: Merging, items: readonly ImportItems[K][], from: string) => void;
 

@@ -4,7 +4,7 @@
  */
 import { parseJson } from "../../base/parse-json.ts";
 import type { ImportItems } from "../../protocol/import.ts";
-import type { Merging } from "./merge.ts";
+import type { Merging } from "./merging.ts";
 
 /** The columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with who told them. */
 type Body = [number, number, number, number | null, unknown[], unknown[][]?];

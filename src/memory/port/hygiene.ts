@@ -2,7 +2,6 @@
 import type { Forgotten } from "../../protocol/hygiene.ts";
 import type { Drawer } from "./drawer.ts";
 import type { LinkKind } from "./graph.ts";
-import type { LedgerTx } from "./ledger.ts";
 
 /** Exactly one of them is given. `match`: every drawer, fact and link that holds the text, to the character. */
 export type ForgetSelector = {
@@ -71,13 +70,3 @@ export interface UndoTx {
   plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;
   undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
 }
-
-/** Lookups by which forgetting reaches the drawers and texts that another wing keeps. */
-export type Traces = Readonly<{
-  /** Returns the id that a drawer has now, for an id under which it was shown; undefined for an unknown one. */
-  idNow(tx: LedgerTx, id: string): string | undefined;
-  /** Returns the concepts of a text and their numbers, which are kept in place of its words. */
-  conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /** Returns the file of a graph entry, which is shown in place of its name. */
-  fileOf(entry: string): string;
-}>;

@@ -75,6 +75,16 @@ export interface LedgerTx {
   idRecipe(): IdRecipe;
 }
 
+/** Lookups by which forgetting reaches the drawers and texts that another wing keeps. */
+export type Traces = Readonly<{
+  /** Returns the id that a drawer has now, for an id under which it was shown; undefined for an unknown one. */
+  idNow(tx: LedgerTx, id: string): string | undefined;
+  /** Returns the concepts of a text and their numbers, which are kept in place of its words. */
+  conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
+  /** Returns the file of a graph entry, which is shown in place of its name. */
+  fileOf(entry: string): string;
+}>;
+
 /** Reads that are fast at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
