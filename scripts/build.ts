@@ -29,9 +29,13 @@ const BUNDLED = [
 /**
  * A broker starts in half the time, and a command in four fifths, if it and each of its threads is one file. They have
  * up to 250 modules, and finding them costs more than compiling them. Packages are not bundled: that saves nothing
- * measurable.
+ * measurable. The other entries are merged so that the package needs no further module.
  */
-const MERGED = ["bin/palace.js", "bin/mempalace-broker.js", "**/*-thread.js"];
+const MERGED = [
+  ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
+  ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
+  "feeders/format-miner/worker.js",
+];
 
 /** These are copied from the package into agents' folders, so each is one file that needs only Node. */
 const EXTENSIONS = ["pi", "opencode"];
@@ -59,16 +63,8 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
       log(`${built.stdout}${built.stderr}`.trim());
       return built.status ?? 1;
     }
-    for (const target of BUNDLED)
-      await bundle(join(fresh, "bin"), target, {
-        external: NATIVE,
-        minify: true,
-        plugins: [keepPlaces(join(fresh, "bin"), fresh)],
-      });
-    // Nobody starts what the shim's bundle is made of.
-    for (const file of globSync("bin/mp-shim.js*", { cwd: fresh })) rmSync(join(fresh, file));
-    for (const file of globSync(MERGED, { cwd: fresh })) await mergeModules(join(fresh, file), fresh);
-    for (const agent of EXTENSIONS) await bundleExtension(join(fresh, "agents", agent, "palace.js"));
+    const kept = await bundleAll(fresh);
+    for (const file of globSync("**/*.{js,cjs,d.ts}", { cwd: fresh })) if (!kept.has(file)) rmSync(join(fresh, file));
     for (const data of globSync("src/memory/index/static/*.{q4,f16,txt}", { cwd: root }))
       cpSync(join(root, data), join(fresh, relative("src", data)));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
@@ -86,15 +82,45 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Lazy imports stay separate files; everything is written to the entry's folder. */
+/** Returns the files of dist/ that are needed: the bundles, and the declarations of the exports. */
+async function bundleAll(fresh: string): Promise<Set<string>> {
+  const kept = new Set<string>();
+  const written = (folder: string, names: readonly string[]): void => {
+    for (const name of names) kept.add(relative(fresh, join(folder, name)));
+  };
+  const bin = join(fresh, "bin");
+  const minified = { external: NATIVE, minify: true, plugins: [keepPlaces(bin, fresh)] };
+  for (const target of BUNDLED) written(bin, await bundle(bin, target, minified));
+  for (const file of globSync(MERGED, { cwd: fresh }))
+    written(join(fresh, dirname(file)), await mergeModules(join(fresh, file), fresh));
+  for (const agent of EXTENSIONS) {
+    await bundleExtension(join(fresh, "agents", agent, "palace.js"));
+    kept.add(`agents/${agent}/palace.js`);
+  }
+  for (const file of declarations(fresh)) kept.add(file);
+  return kept;
+}
+
+/** Returns the declarations that a program of others sees: those of the exports and the ones these import. */
+function declarations(fresh: string): Set<string> {
+  const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
+  const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));
+  // A set's iterator also visits what is added meanwhile.
+  for (const file of seen)
+    for (const [, name = ""] of readFileSync(join(fresh, file), "utf8").matchAll(/"(\.[^"]+)\.[jt]s"/g))
+      seen.add(join(dirname(file), `${name}.d.ts`));
+  return seen;
+}
+
+/** Lazy imports stay separate files; everything is written to the entry's folder. Returns the names of the files. */
 async function bundle(
   folder: string,
   { name, format, extension }: Readonly<{ name: string; format: "cjs" | "esm"; extension: string }>,
   { minify = false, ...options }: Pick<InputOptions, "external" | "plugins"> & { minify?: boolean },
-): Promise<void> {
+): Promise<string[]> {
   const input = join(folder, `${name}.js`);
   const bundled = await rolldown({ input, platform: "node", logLevel: "warn", ...options });
-  await bundled.write({
+  const { output } = await bundled.write({
     dir: folder,
     format,
     entryFileNames: `[name].${extension}`,
@@ -103,13 +129,14 @@ async function bundle(
     plugins: [builtinsAsTheyAre()],
   });
   await bundled.close();
+  return output.map(({ fileName }) => fileName);
 }
 
-async function mergeModules(file: string, dist: string): Promise<void> {
+async function mergeModules(file: string, dist: string): Promise<string[]> {
   const folder = dirname(file);
   const target = { name: basename(file, ".js"), format: "esm", extension: "js" } as const;
   const external = (id: string): boolean => !id.startsWith(".") && !isAbsolute(id);
-  await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
+  return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
 /**
@@ -142,23 +169,25 @@ function keepPlaces(folder: string, dist: string): Plugin {
   };
 }
 
-/** Replaces the compiler's output. It writes no source map, because agents' folders get a copy of the file only. */
+/** Replaces the compiler's output. */
 async function bundleExtension(file: string): Promise<void> {
   const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
   await bundled.write({ file, format: "esm" });
   await bundled.close();
-  rmSync(`${file}.map`, { force: true });
 }
 
 /** npm makes the files of `bin` executable only when it installs them; the clone and the image need it too. */
 function makeExecutable(fresh: string): void {
-  const { bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { bin: Record<string, string> };
-  for (const name of new Set(Object.values(bin))) {
+  for (const name of new Set(Object.values(manifest().bin))) {
     const file = join(fresh, relative("dist", name));
     if (!readFileSync(file, "utf8").startsWith(`${SHEBANG}\n`))
       throw new Error(`${name} does not begin with ${SHEBANG}`);
     chmodSync(file, 0o755);
   }
+}
+
+function manifest(): { bin: Record<string, string>; exports: Record<string, string> } {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as ReturnType<typeof manifest>;
 }
 
 if (import.meta.main) process.exitCode = await run({ env: process.env, log: (line) => console.error(line) });

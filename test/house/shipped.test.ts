@@ -1,0 +1,85 @@
+/** The package has no file in dist/ that nobody can reach: what `npm pack` would take now, against the files that it names. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { expect, test } from "vitest";
+import { reachedFrom, ROOT, sourceFiles } from "./source-files.ts";
+
+const missing = existsSync(join(ROOT, "dist/bin/palace.js")) ? undefined : "dist is missing: npm run build";
+if (missing !== undefined) console.log(`left out: the files of the package (${missing})`);
+
+/** Hosts load these from the copy in an agent's folder (src/agents/install/agent-files.ts). */
+const COPIED = ["dist/agents/pi/palace.js", "dist/agents/opencode/palace.js"];
+
+type Manifest = { bin: Record<string, string>; exports: Record<string, string> };
+const { bin, exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+const entries = [...Object.values(bin), ...Object.values(exports)].map((file) => posix.normalize(file));
+
+/** The paths in a tarball of this moment; dist/ is not built again. */
+const shipped = new Set(missing === undefined ? packed() : []);
+
+function packed(): string[] {
+  const said = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT, stdio: "pipe" });
+  const document = JSON.parse(said.toString()) as Record<string, { files: { path: string }[] }>;
+  return Object.values(document).flatMap(({ files }) => files.map(({ path }) => path));
+}
+
+/** Returns the relative imports of a built or declaring file, static or on demand. */
+function importsOf(path: string): string[] {
+  const imported = /(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*["'`](\.[\w./-]+)["'`]/g;
+  return [...readFileSync(join(ROOT, path), "utf8").matchAll(imported)].map(([, name = ""]) =>
+    posix.join(posix.dirname(path), name),
+  );
+}
+
+/**
+ * Returns the files that a built file starts by their URL. The build writes down each module's place as
+ * `new URL("PLACE", import.meta.url).href`, and a thread or process is named as seen from it, without its ending.
+ */
+function startedBy(path: string): string[] {
+  const code = readFileSync(join(ROOT, path), "utf8");
+  const places = [...code.matchAll(/new URL\(\s*["'`]([^"'`]+)["'`],\s*[\w.$]+\)\.href/g)].map(([, place = ""]) =>
+    posix.join(posix.dirname(path), posix.dirname(place)),
+  );
+  const names = [...code.matchAll(/["'`](?:\.\/)?([\w./-]*(?:thread|process|guard|worker))["'`$]/g)];
+  return [posix.dirname(path), ...places]
+    .flatMap((folder) => names.map(([, name = ""]) => `${posix.join(folder, name)}.js`))
+    .filter((file) => shipped.has(file));
+}
+
+test.skipIf(missing)("every built file in the package is reached from a command or an export", () => {
+  const code = [...shipped].filter((path) => /^dist\/.*\.c?js$/.test(path));
+  const edges = new Map(code.map((path) => [path, [...importsOf(path), ...startedBy(path)]]));
+  const reached = reachedFrom([...entries, ...COPIED], edges);
+  expect(code.length).toBeGreaterThan(20);
+  expect(code.filter((path) => !reached.has(path))).toEqual([]);
+  expect([...reached].filter((path) => !shipped.has(path))).toEqual([]);
+});
+
+test.skipIf(missing)("every thread and process that the source starts by its file is in the package", () => {
+  const started = sourceFiles("src").flatMap(({ path, text }) =>
+    [...text.matchAll(/threadFile\(import\.meta\.url, "([^"]+)"|new URL\(`\.\/([\w./-]+)\$\{extname/g)].map(
+      ([, thread, worker]) => posix.join(posix.dirname(path), `${thread ?? worker}.js`).replace(/^src/, "dist"),
+    ),
+  );
+  expect(started.length).toBeGreaterThan(10);
+  expect(started.filter((path) => !shipped.has(path))).toEqual([]);
+});
+
+test.skipIf(missing)("every declaration in the package is reached from an export, and none is missing", () => {
+  const declared = [...shipped].filter((path) => path.endsWith(".d.ts"));
+  const declarationOf = (path: string): string => path.replace(/\.[jt]s$/, ".d.ts");
+  const edges = new Map(declared.map((path) => [path, importsOf(path).map(declarationOf)]));
+  const exported = Object.values(exports).filter((file) => file.endsWith(".js"));
+  const reached = reachedFrom(
+    exported.map((file) => declarationOf(posix.normalize(file))),
+    edges,
+  );
+  expect(declared.length).toBeGreaterThanOrEqual(exported.length);
+  expect(declared.filter((path) => !reached.has(path))).toEqual([]);
+  expect([...reached].filter((path) => !shipped.has(path))).toEqual([]);
+});
+
+test.skipIf(missing)("no source map is shipped", () => {
+  expect([...shipped].filter((path) => path.endsWith(".map"))).toEqual([]);
+});
