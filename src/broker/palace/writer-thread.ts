@@ -107,5 +107,5 @@ await serveThread<WriterMethods>(() => {
   };
 });
 
-// The first write needs the table, and nobody waits for it now.
+// The first write needs the table; at this moment no caller waits.
 staticTable();
