@@ -107,7 +107,7 @@ export class Maintenance {
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.staticCode === undefined) return false;
-    // To count is much cheaper than to walk through the texts of a palace in which nothing is missing.
+    // Counting is much cheaper than reading all texts of a palace that lacks no vector.
     const isDone = this.#codedTo === 0 && uncoded.get() === 0;
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
     if (drawers.length > 0)
