@@ -44,8 +44,10 @@ type Change = { factor: number; reason: string };
 type Explanation = {
   score: number;
   cosine: number | null;
+  static_cosine: number | null;
+  identifiers_held: number;
   bm25: { drawer: number; pairs: number; source: number; share_of_best: number };
-  weights: { cosine: number; words: number; pairs: number; source: number };
+  weights: Record<"cosine" | "meaning" | "words" | "pairs" | "source" | "identifiers", number>;
   confidence: number;
   rerank?: { logit: number; place_before: number; score_before: number };
   promoted: Change[];
@@ -183,13 +185,28 @@ function notesOn(hit: Hit): string[] {
 
 /** Explains the score: its sum in one line, and one line for each adjustment. */
 function explanation(explain: Explanation): string[] {
-  const { score, cosine, bm25, weights, confidence, rerank, promoted, demoted } = explain;
+  const {
+    score,
+    cosine,
+    static_cosine: meaning,
+    identifiers_held: named,
+    bm25,
+    weights,
+    confidence,
+    rerank,
+    promoted,
+    demoted,
+  } = explain;
   const words =
     `${weights.words} × ${bm25.share_of_best} of the best words ` +
     `(drawer ${bm25.drawer} + ${weights.pairs} × pairs ${bm25.pairs} + ${weights.source} × source ${bm25.source})`;
-  const meaning = cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`];
+  const near = [
+    ...(cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`]),
+    ...(meaning === null ? [] : [`${weights.meaning} × static cosine ${meaning}`]),
+  ];
+  const names = named > 0 ? [`${weights.identifiers} × ${named} of the names`] : [];
   return [
-    `   score ${rerank?.score_before ?? score} = ${[...meaning, words].join(" + ")}; confidence ${confidence}`,
+    `   score ${rerank?.score_before ?? score} = ${[...near, words, ...names].join(" + ")}; confidence ${confidence}`,
     ...(rerank === undefined
       ? []
       : [`   cross-encoder: logit ${rerank.logit}, in place ${rerank.place_before} before it; score ${score} now`]),

@@ -9,6 +9,7 @@ type Explained = {
   explain: {
     mode: string;
     cosine: number;
+    static_cosine: number;
     bm25: { share_of_best: number };
     weights: { cosine: number; words: number };
     promoted: { factor: number }[];
@@ -40,15 +41,18 @@ test("an explained score is the weighted sum of cosine and words times the facto
   };
   expect(results).toHaveLength(3);
   for (const { score, explain } of results) {
-    expect(explain).toMatchObject({ mode: "hybrid", weights: { cosine: 0.5, words: 0.5 } });
+    expect(explain).toMatchObject({ mode: "hybrid", weights: { cosine: 0.36, meaning: 0.28, words: 0.36 } });
     const factor = [...explain.promoted, ...explain.demoted].reduce((product, one) => product * one.factor, 1);
-    expect(score).toBeCloseTo(factor * (0.5 * explain.cosine + 0.5 * explain.bm25.share_of_best), 3);
+    const near = 0.36 * explain.cosine + 0.28 * explain.static_cosine;
+    expect(score).toBeCloseTo(factor * (near + 0.36 * explain.bm25.share_of_best), 3);
   }
   client.close();
 
   const told = await palace.run("palace", ["search", "does", "Alice", "work", "--explain"]);
   expect(told.stdout).toContain("demoted × 0.6: states what ended on 2024-03-01: Alice → works_at → Acme");
-  expect(told.stdout).toMatch(/score [\d.]+ = 0\.5 × cosine [\d.-]+ \+ 0\.5 × [\d.]+ of the best words/);
+  expect(told.stdout).toMatch(
+    /score [\d.]+ = 0\.36 × cosine [\d.-]+ \+ 0\.28 × static cosine [\d.-]+ \+ 0\.36 × [\d.]+ of the best/,
+  );
   expect(told.stdout).toContain("outdated (Alice → works_at → Acme ended 2024-03-01)");
   const weak = await palace.run("palace", ["search", "zymurgy", "quux"]);
   expect(weak.stderr).toContain("Weak match");
