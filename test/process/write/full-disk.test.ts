@@ -84,7 +84,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
       ...{ wing: "full", room: "disk", content: `${index} ${"text that takes room on the disk ".repeat(20)}` },
     });
     const acknowledged: string[] = [];
-    const ballast = fillUp(palace, 1024 * 1024);
+    const ballast = fillUp(palace, 1536 * 1024);
     let failure: unknown;
     for (let index = 0; index < 2000 && failure === undefined; index++)
       await client.callTool("mempalace_add_drawer", note(index)).then(
@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
         (error: unknown) => (failure = error),
       );
     expect(failure).toMatchObject({ code: "STORE_DISK_FULL" });
-    expect(acknowledged.length).toBeGreaterThan(5);
+    expect(acknowledged.length).toBeGreaterThan(10);
     client.close();
     first.kill("SIGKILL");
     await exitOf(first);
