@@ -36,13 +36,19 @@ const PART_WORDS_MIN = 3;
 /** Parts of a long prompt that are searched for: the first ones say what it is about, the last ones what is asked. */
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
+/** Characters of a prompt that are read: its first and its last ones. A pasted log can have millions. */
+const READ_FIRST = 2_000;
+const READ_LAST = 8_000;
 
 /**
  * Returns the texts to search for: a short prompt alone; a long one as a whole, and after it each of its sentences and lines.
  */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
-  const parts = segments(wellFormed(strip(raw)))
+  const text = strip(raw);
+  const isHuge = text.length > READ_FIRST + READ_LAST;
+  const read = wellFormed(isHuge ? `${text.slice(0, READ_FIRST)}\n${text.slice(-READ_LAST)}` : text);
+  const parts = segments(read)
     .flatMap(sentences)
     .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);
   const unique = [...new Set([...parts, query])];
@@ -50,7 +56,7 @@ export function partsOf(raw: string, { query, method }: SanitizedQuery): string[
     unique.length <= PARTS_FIRST + PARTS_LAST
       ? unique
       : [...unique.slice(0, PARTS_FIRST), ...unique.slice(-PARTS_LAST)];
-  return [wellFormed(strip(raw)), ...few];
+  return [read, ...few];
 }
 
 function lastQuestion(text: string): string | undefined {

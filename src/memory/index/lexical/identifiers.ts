@@ -1,6 +1,6 @@
 /**
  * Finds the identifiers in a question: names of programs and of their parts, which a drawer holds letter by letter or not at
- * all. Pure. Used by query.ts. Source: docs/lab/search-recipe.md, part 2.
+ * all. Pure. Used by query.ts. Source: docs/lab/search-recipe.md, static vectors.
  */
 
 const WORD = /[^\s"'`“”‘’«»()[\]{}<>,;!?|]+/gu;
@@ -12,10 +12,14 @@ const IDENTIFIER =
 const ORDINAL = /^\d+(st|nd|rd|th|am|pm|s)$/i;
 const WEB = /^https?:/i;
 
-/** Returns each identifier once, as it is written. */
+/** Each is looked for in every candidate; a question names fewer, a pasted log more. */
+const IDENTIFIERS_MAX = 16;
+
+/** Returns each identifier once, as it is written, and at most 16. */
 export function identifiersOf(question: string): string[] {
   const words = (question.match(WORD) ?? []).map((word) => word.replace(CLOSING, ""));
-  return [...new Set(words.filter((word) => IDENTIFIER.test(word) && !ORDINAL.test(word) && !WEB.test(word)))];
+  const found = words.filter((word) => IDENTIFIER.test(word) && !ORDINAL.test(word) && !WEB.test(word));
+  return [...new Set(found)].slice(0, IDENTIFIERS_MAX);
 }
 
 const BORDER = /[\p{L}\p{N}_]/u;

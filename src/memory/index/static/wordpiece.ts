@@ -4,7 +4,7 @@
  * the model uses, which is too slow to run inside a write.
  */
 
-/** A longer word is one unknown token. */
+/** A word of more letters is one unknown token. */
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
 /** Control characters, but for the blanks among them. */
@@ -35,6 +35,8 @@ export class WordPiece {
   }
 
   #tokensOf(word: string): readonly number[] {
+    // A letter has at most two units. Such a word is not kept: it may be a whole file.
+    if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;
     const tokens = this.#cut(word);
