@@ -1,7 +1,7 @@
 /**
  * Fuses the scores of every candidate into one order: its words, its static vector, the model's vector, and the question's
- * identifiers that it holds. Pure; used by the engine's search. Source: bench README, recipes 2 and 4, and
- * docs/lab/search-recipe.md: scores are fused, not ranks, and weights a tenth higher or lower do equally well.
+ * identifiers that it holds. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static vectors: scores
+ * are fused, not ranks, and weights a tenth higher or lower do equally well.
  */
 import type { LexicalParts } from "../port/search.ts";
 

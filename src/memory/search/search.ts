@@ -151,7 +151,7 @@ async function searchAmong(
 
 /**
  * Fuses the answers to a long prompt as a whole and to each of its sentences, best first. Source: prompts in which one sentence is
- * the question (docs/lab/search-recipe.md, part 2) want the best sentence alone, our own developers' prompts the whole.
+ * the question (docs/lab/search-recipe.md, static vectors) want the best sentence alone, our own developers' prompts the whole.
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[] {
   if (sentences.length === 0) return whole;

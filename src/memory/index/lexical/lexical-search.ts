@@ -74,7 +74,7 @@ export class LexicalSearch {
     const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
     const near = vector === undefined ? [] : this.#static.nearest(vector, filter, limit, allowed);
     const rows = [...new Set([...this.#findRows(parsed, filter, limit).map(({ row }) => row), ...near])];
-    const parts = this.#scoreRows(parsed, rows);
+    const parts = this.#scoreRows(parsed, rows, vector);
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
   }
 
@@ -160,12 +160,11 @@ export class LexicalSearch {
     return this.#scoreRows(parseQuery(query), rows);
   }
 
-  #scoreRows(parsed: ParsedQuery, rows: readonly number[]): LexicalParts[] {
+  #scoreRows(parsed: ParsedQuery, rows: readonly number[], vector = this.#vectorOf(parsed)): LexicalParts[] {
     if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);
     const whole = this.#scoreSources(parsed, texts);
-    const vector = this.#vectorOf(parsed);
     const meanings =
       vector === undefined
         ? []

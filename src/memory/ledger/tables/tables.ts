@@ -185,7 +185,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       text,
       id,
     );
-    this.putStatic(before.row, text);
+    if (text !== before.text || wing !== before.wing || room !== before.room) this.putStatic(before.row, text);
     this.adopted.drop(id);
     if (text !== before.text) this.closets.dropSummary(id);
     this.#current.written.push(before.row);
