@@ -55,13 +55,14 @@ export class LexicalSearch {
       .raw();
   }
 
-  /** The best `limit` rows by BM25 under the filter, best first, scored in full. */
+  /** The best `limit` rows by BM25 under the filter, best first, scored in full but for their meaning. */
   candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
     const parsed = parseQuery(query);
     const found = this.#findRows(parsed, filter, limit);
     const parts = this.#scoreRows(
       parsed,
       found.map(({ row }) => row),
+      undefined,
     );
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
   }
@@ -157,10 +158,12 @@ export class LexicalSearch {
 
   /** The parts of each given row's full lexical score, in the order given. */
   score(query: string, rows: readonly number[]): LexicalParts[] {
-    return this.#scoreRows(parseQuery(query), rows);
+    const parsed = parseQuery(query);
+    return this.#scoreRows(parsed, rows, this.#vectorOf(parsed));
   }
 
-  #scoreRows(parsed: ParsedQuery, rows: readonly number[], vector = this.#vectorOf(parsed)): LexicalParts[] {
+  /** `vector`: the question's; without it no meaning is compared. */
+  #scoreRows(parsed: ParsedQuery, rows: readonly number[], vector: Float32Array | undefined): LexicalParts[] {
     if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);

@@ -9,9 +9,11 @@ import { foldText, splitWords } from "./tokens.ts";
 
 /** A longer question adds cost, not meaning. */
 const WORDS_MAX = 64;
+const CHARACTERS_MAX = 20_000;
 
 /**
- * Shape: `query` is as asked. `words[i]` is as asked and goes into MATCH, which folds and stems it itself; `terms[i]` is its stem, each
+ * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked and goes into MATCH, which folds and stems it itself;
+ * `terms[i]` is its stem, each
  * once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
  */
 export type ParsedQuery = {
@@ -22,7 +24,8 @@ export type ParsedQuery = {
   pairs: [number, number][];
 };
 
-export function parseQuery(query: string): ParsedQuery {
+export function parseQuery(asked: string): ParsedQuery {
+  const query = asked.slice(0, CHARACTERS_MAX).toWellFormed();
   const plain = query
     .toLowerCase()
     .normalize("NFC")
@@ -30,11 +33,11 @@ export function parseQuery(query: string): ParsedQuery {
     .replace(/['’]/g, "");
   const all = splitWords(plain);
   const telling = all.filter((word) => !STOP_WORDS.has(word));
-  const asked = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
+  const kept = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
 
   const indexOf = new Map<string, number>();
   const words: string[] = [];
-  const order = asked.map((word) => {
+  const order = kept.map((word) => {
     const term = stem(foldText(word));
     const known = indexOf.get(term);
     if (known !== undefined) return known;

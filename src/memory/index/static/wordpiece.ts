@@ -7,6 +7,7 @@
 /** A word of more letters is one unknown token. */
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
+const GOES_ON = "##";
 /** Control characters, but for the blanks among them. */
 const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
 /** A Chinese character or a sign of punctuation is a word of its own. */
@@ -17,14 +18,23 @@ const MARKED = /[^\0-\x7f]/;
 const KNOWN_MAX = 20_000;
 
 export class WordPiece {
-  readonly #idOf: ReadonlyMap<string, number>;
+  /** Ids of the tokens that begin a word, and of those that go on in it, without their sign. */
+  readonly #first = new Map<string, number>();
+  readonly #further = new Map<string, number>();
+  readonly #longest: number;
   readonly #unknown: readonly number[];
   readonly #known = new Map<string, readonly number[]>();
 
   /** `vocabulary`: the tokens in the order of their ids. */
   constructor(vocabulary: readonly string[]) {
-    this.#idOf = new Map(vocabulary.map((token, id) => [token, id]));
-    this.#unknown = [this.#idOf.get(UNKNOWN) ?? 0];
+    let longest = 0;
+    vocabulary.forEach((token, id) => {
+      if (token.startsWith(GOES_ON)) this.#further.set(token.slice(GOES_ON.length), id);
+      this.#first.set(token, id);
+      longest = Math.max(longest, token.length);
+    });
+    this.#longest = longest;
+    this.#unknown = [this.#first.get(UNKNOWN) ?? 0];
   }
 
   /** The ids of a text's tokens, without those that begin and end a text. */
@@ -47,14 +57,14 @@ export class WordPiece {
 
   /** The longest token that the rest begins with, again and again; a word with a part that is none is unknown as a whole. */
   #cut(word: string): readonly number[] {
-    const letters = [...word];
-    if (letters.length > WORD_MAX) return this.#unknown;
+    if (word.length > WORD_MAX && [...word].length > WORD_MAX) return this.#unknown;
     const ids: number[] = [];
-    for (let start = 0; start < letters.length;) {
-      let end = letters.length;
+    for (let start = 0; start < word.length;) {
+      const tokens = start === 0 ? this.#first : this.#further;
+      let end = Math.min(word.length, start + this.#longest);
       let id: number | undefined;
       for (; end > start; end--) {
-        id = this.#idOf.get((start > 0 ? "##" : "") + letters.slice(start, end).join(""));
+        id = tokens.get(word.slice(start, end));
         if (id !== undefined) break;
       }
       if (id === undefined) return this.#unknown;
