@@ -14,9 +14,12 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 /** More drawers than a search looks at: with fewer, any drawer would be a candidate without being near. */
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
-/** A text that has no word of the question; the tiny model sees the same pairs of letters in both. */
-const TEXT = "corelantin moverandis";
-const QUESTION = "colantrein morandveis";
+/**
+ * A text that has no word of the question, and by its static vector is farther from it than all others; the tiny model sees the
+ * same pairs of letters in both.
+ */
+const TEXT = "corentinla mondisvera";
+const QUESTION = "colareinnt moisrandve";
 
 const missing = chromaMissing();
 if (missing !== undefined) console.log(`left out: vectors in Chroma (${missing})`);
