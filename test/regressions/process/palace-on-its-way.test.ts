@@ -9,7 +9,7 @@ import { SILENT_LOG } from "../../../src/base/log.ts";
 import { createFilesDriver } from "../../../src/mempalace/driver/files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-const ROWS = 1_500;
+const ROWS = 300;
 
 async function makePalace(palaceDir: string): Promise<void> {
   mkdirSync(palaceDir, { recursive: true });
