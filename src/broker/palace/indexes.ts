@@ -56,6 +56,7 @@ export function openIndexes(options: IndexOptions, closing: AsyncDisposableStack
       backlog = new Backlog({
         embedder: embedder.backlog,
         pending: (afterRow, limit) => reader.pendingTexts(afterRow, limit),
+        notes: (limit) => reader.pendingNotes(limit),
         file: (pending, id) => writer.call("storeVectors", pending, id),
         onFiled: async (changes: Changes) => {
           await vectors.refresh(changes);

@@ -1,7 +1,8 @@
 /**
  * Computes the vectors of drawers that have none, in the background: read a page of texts, embed, file, refresh the
- * index. One page is embedded while the page before is filed, so the embedder never waits for the disk. A kill at any
- * point loses nothing: a text stays listed until its vector is committed.
+ * index. One page is embedded while the page before is filed, so the embedder never waits for the disk. Notes that were just
+ * written come before what a mine left waiting. A kill at any point loses nothing: a text stays listed until its vector is
+ * committed.
  */
 import type { Log } from "../../../base/log.ts";
 import { within } from "../../../base/time-limit.ts";
@@ -12,6 +13,8 @@ export type BacklogOptions = {
   embedder: Embedder;
   /** Texts without a vector whose row is above the given one, in row order. */
   pending: (afterRow: number, limit: number) => PendingText[];
+  /** Notes without a vector among the newest of those texts, newest first. */
+  notes?: (limit: number) => PendingText[];
   /** Commits the vectors. */
   file: (vectors: NewVector[], model: string) => Promise<Changes>;
   onFiled: (changes: Changes) => Promise<void>;
@@ -19,6 +22,8 @@ export type BacklogOptions = {
 };
 
 const PAGE = 64;
+/** Notes embedded at once: a few are soon done, and the rest of the texts wait no longer for them. */
+const NOTES_PAGE = 16;
 const RETRY_MS = 5_000;
 /** Weight of the newest page in the moving average of a text's time. */
 const NEWEST_PART = 0.25;
@@ -84,17 +89,29 @@ export class Backlog {
     }
   }
 
-  /** Embeds all pages from the first row on; the last page's filing is awaited before the list is read again. */
+  /**
+   * Embeds all pages from the first row on, and before each the notes that have come; the last page's filing is awaited before the
+   * list is read again.
+   */
   async #pass(): Promise<number> {
-    const { embedder, pending } = this.#options;
+    const { embedder, pending, notes = () => [] } = this.#options;
     let filing: Promise<void> = Promise.resolve();
     let afterRow = 0;
     let count = 0;
-    for (;;) {
-      const texts = this.#stopped ? [] : pending(afterRow, PAGE);
-      const last = texts.at(-1);
-      if (last === undefined) break;
-      afterRow = last.row;
+    /** Rows of notes embedded in this pass: the vectors of the last ones are still being filed. */
+    const noted = new Set<number>();
+    const next = (): PendingText[] => {
+      if (this.#stopped) return [];
+      const newest = notes(2 * NOTES_PAGE)
+        .filter(({ row }) => !noted.has(row))
+        .slice(0, NOTES_PAGE);
+      for (const { row } of newest) noted.add(row);
+      if (newest.length > 0) return newest;
+      const page = pending(afterRow, PAGE);
+      afterRow = page.at(-1)?.row ?? afterRow;
+      return page;
+    };
+    for (let texts = next(); texts.length > 0; texts = next()) {
       count += texts.length;
       const startedAt = performance.now();
       const vectors = await embedder.embed(texts.map(({ text }) => text));

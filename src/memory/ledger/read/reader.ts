@@ -40,6 +40,8 @@ const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS N
 const NOTES_SCANNED_MAX = 30_000;
 /** A source filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
+/** Waiting texts among which the newest notes are looked for, before each page of them is embedded. */
+const NOTES_AMONG = 2_000;
 
 export class SqliteLedgerReader implements LedgerReader {
   readonly #file: string;
@@ -305,6 +307,17 @@ export class SqliteLedgerReader implements LedgerReader {
            WHERE p.row > ? ORDER BY p.row LIMIT ?`,
       )
       .all(afterRow, limit);
+  }
+
+  /** Returns the texts that no file brought, newest first, among the newest ones that wait. */
+  pendingNotes(limit: number): PendingText[] {
+    return this.#database
+      .prepare<[number, number], PendingText>(
+        `SELECT p.row, d.text_version AS textVersion, d.text
+           FROM (SELECT row FROM pending_embedding ORDER BY row DESC LIMIT ?) p CROSS JOIN drawer d ON d.row = p.row
+           WHERE d.source_file = '' ORDER BY p.row DESC LIMIT ?`,
+      )
+      .all(NOTES_AMONG, limit);
   }
 
   /** Returns the row of the newest drawer; 0 without drawers. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { createLedger, insertDrawers } from "../../../helpers/ledger-fixture.ts";
@@ -35,4 +36,12 @@ test("the newest drawers of a wing are only of that wing, and the newest is last
 
 test("the newest drawers of the palace are of any wing, up to the limit", () => {
   expect(newest(undefined, 3)).toEqual(["2", "3", "4"]);
+});
+
+test("the notes that wait for a vector are those that no file brought, the newest first", () => {
+  const ledger = new Database(join(folder, "ledger.sqlite3"));
+  ledger.exec("UPDATE drawer SET source_file = '/a.md' WHERE text = '3'");
+  ledger.close();
+  expect(reader.pendingNotes(9).map(({ text }) => text)).toEqual(["4", "2", "1"]);
+  expect(reader.pendingNotes(2).map(({ text }) => text)).toEqual(["4", "2"]);
 });

@@ -179,6 +179,7 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   "sources of a wing": () => reader.sources("w1"),
   "vectors by row": () => reader.vectorsByRow([1, 2]),
   "the backlog of texts": () => reader.pendingTexts(0, 100),
+  "the notes in the backlog": () => reader.pendingNotes(16),
   "the counts of the status": () => reader.embeddingCounts(),
   "the outbox": () => reader.outbox.entries(100),
   "the lag of the outbox": () => reader.outbox.lag(),

@@ -38,3 +38,36 @@ it("the expected time follows from the texts embedded so far, and is unknown bef
   expect((backlog.expectedMs(100 * TEXTS) ?? 0) / hundred).toBeCloseTo(100, -1);
   await backlog.stop();
 });
+
+it("notes are embedded before what was mined, the newest first, also those that come meanwhile", async () => {
+  const mined = Array.from({ length: 200 }, (_, at) => ({ row: at + 1, textVersion: 1, text: "mined" }));
+  const note = (row: number): PendingText => ({ row, textVersion: 1, text: "note" });
+  let waiting = [...mined, ...Array.from({ length: 40 }, (_, at) => note(201 + at))];
+  const order: number[][] = [];
+  const backlog = new Backlog({
+    embedder: {
+      identity: { id: "listed", dimensions: 1 },
+      embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
+    } as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"],
+    pending: (afterRow, limit) => waiting.filter(({ row }) => row > afterRow).slice(0, limit),
+    notes: (limit) =>
+      waiting
+        .filter(({ text }) => text === "note")
+        .toReversed()
+        .slice(0, limit),
+    file: (vectors) => {
+      const filed = new Set(vectors.map(({ row }) => row));
+      waiting = waiting.filter(({ row }) => !filed.has(row));
+      if (order.push([...filed]) === 4) waiting = [...waiting, note(300)];
+      return Promise.resolve(noChanges());
+    },
+    onFiled: () => Promise.resolve(),
+    log: SILENT_LOG,
+  });
+  await backlog.settled(60_000);
+  await backlog.stop();
+  const rows = order.flat();
+  expect(rows.slice(0, 40)).toEqual(Array.from({ length: 40 }, (_, at) => 240 - at));
+  expect(rows.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 240 }, (_, at) => at + 1), 300]);
+  expect(rows.indexOf(300)).toBeLessThan(rows.indexOf(200));
+});
