@@ -26,3 +26,12 @@ test("each test file is in exactly one project", () => {
   const wrong = files.filter(({ path }) => projects.filter((project) => isIn(path, project)).length !== 1);
   expect(wrong.map(({ path }) => path)).toEqual([]);
 });
+
+test("no test compares elapsed time with a constant: a loaded machine would fail it", () => {
+  const elapsed =
+    /expect\([^;]*?(?:performance|Date)\.now\(\) - [^;]*?\.toBe(?:Less|Greater)Than(?:OrEqual)?\((?:[\d_]+|[A-Z_]+_MS)\)/u;
+  const isElapsed = (code: string): boolean => elapsed.test(code.replaceAll(/Math\.abs\(/gu, ""));
+  expect(isElapsed("expect(performance.now() - startedAt, why).toBeLessThan(AT_ONCE_MS)")).toBe(true);
+  const files = sourceFiles("test").filter(({ path }) => path.endsWith(".test.ts") && !path.includes("house"));
+  expect(files.filter(({ text }) => isElapsed(text)).map(({ path }) => path)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-/** Agents' sandboxes that refuse sockets: a command and a shim name the cause at once, and start no broker to wait for. */
+/** Agents' sandboxes that refuse sockets: a command and a shim name the cause, and start no broker to wait for. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -11,19 +11,10 @@ import { refusing, sandboxMissing, sandboxRuntime } from "../../helpers/sandbox.
 const reason = sandboxMissing();
 if (reason !== undefined) console.log(`left out: sandboxes (${reason})`);
 
-/** Half the time that a client waits for a broker that it has started. */
-const AT_ONCE_MS = 15_000;
 const { EPERM, EACCES } = constants.errno;
 const drawer = JSON.stringify({ wing: "boxed", room: "r", content: "written inside a sandbox" });
 
 type Ran = { code: number | null; stdout: string; stderr: string };
-
-async function atOnce(run: Promise<Ran>): Promise<Ran> {
-  const startedAt = performance.now();
-  const result = await run;
-  expect(performance.now() - startedAt, result.stderr).toBeLessThan(AT_ONCE_MS);
-  return result;
-}
 
 async function expectFiledLater(palace: TestPalace, count: number): Promise<void> {
   expect(readdirSync(palace.config.paths.spoolDir)).toHaveLength(count);
@@ -39,11 +30,11 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         await using palace = createTestPalace();
         if (isRunning) await palace.startBroker();
         const env = refusing(palace.home, errno);
-        const read = await atOnce(palace.run("palace", ["search", "anything", "--json"], { env }));
+        const read = await palace.run("palace", ["search", "anything", "--json"], { env });
         expect(read.code, read.stderr).toBe(3);
         expect(read.stdout).toMatch(/TRANSPORT_SANDBOXED/);
         expect(read.stdout).toMatch(new RegExp(`a sandbox does not let this process open sockets \\(${name} at unix:`));
-        const written = await atOnce(palace.run("palace", ["call", "add_drawer", drawer, "--json"], { env }));
+        const written = await palace.run("palace", ["call", "add_drawer", drawer, "--json"], { env });
         expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
         // Nobody has tried to start a broker.
         expect(existsSync(palace.config.paths.logFile)).toBe(false);
@@ -130,7 +121,7 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
   test("a read names the setting, and with it the broker answers", async () => {
     await using palace = createTestPalace({ home });
     await palace.startBroker();
-    const refused = await atOnce(inside(palace, ["search", "anything"]));
+    const refused = await inside(palace, ["search", "anything"]);
     expect(refused.code, refused.stderr).toBe(3);
     expect(refused.stderr).toContain("allowAllUnixSockets");
     const allowed = await inside(palace, ["call", "add_drawer", drawer, "--json"], {
@@ -142,11 +133,11 @@ describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
 
   test("a write is spooled where the sandbox lets it be, and else refused with both reasons", async () => {
     await using palace = createTestPalace({ home });
-    const refused = await atOnce(inside(palace, ["call", "add_drawer", drawer]));
+    const refused = await inside(palace, ["call", "add_drawer", drawer]);
     expect(refused.code, refused.stdout).toBe(3);
     expect(refused.stderr).toMatch(/sandbox.*cannot be kept on this machine either: .*cannot be written/);
     expect(refused.stderr.match(/allowAllUnixSockets/g)).toHaveLength(1);
-    const kept = await atOnce(inside(palace, ["call", "add_drawer", drawer, "--json"], { write: [palace.home] }));
+    const kept = await inside(palace, ["call", "add_drawer", drawer, "--json"], { write: [palace.home] });
     expect(JSON.parse(kept.stdout), kept.stderr).toMatchObject({ success: true, spooled: true });
     expect(existsSync(palace.config.paths.logFile)).toBe(false);
     await expectFiledLater(palace, 1);

@@ -12,7 +12,7 @@ import { Spool } from "../../../src/wire/client/spool.ts";
 const AGENT = "claude-code";
 const CONVERSATION = `${AGENT}/s-1`;
 
-/** Runs the Stop hook as Claude Code does, within one second. */
+/** Runs the Stop hook as Claude Code does. */
 async function stop(
   palace: TestPalace,
   user: string,
@@ -25,13 +25,10 @@ async function stop(
     ...{ hook_event_name: "Stop", session_id: "s-1", cwd: "/home/ada/fern" },
     ...{ transcript_path: transcript, last_assistant_message: assistant },
   });
-  const startedAtMs = performance.now();
   const ended = await palace.run("palace", ["hook", "claude-code", ...args], {
     ...{ input, env: { MEMPALACE_OUTCOMES: "on", ...env } },
   });
   expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
-  // The hook's second, and the time a loaded machine takes to start it.
-  expect(performance.now() - startedAtMs).toBeLessThan(20_000);
 }
 
 /** Runs `turn-end` as pi's extension does, in a process that pi does not wait for. */
