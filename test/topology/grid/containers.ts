@@ -132,7 +132,9 @@ async function volumeFolder(name: string): Promise<string> {
 async function startHostBroker(home: string, folder: string): Promise<AsyncDisposable> {
   const env = { PATH: process.env["PATH"], HOME: folder, MEMPALACE_PATH: home, MEMPALACE_OFFLINE: "1" };
   const file = join(ROOT, "dist/bin/mempalace-broker.js");
-  const child = execa(process.execPath, [file, "--foreground"], { env, extendEnv: false, reject: false, all: true });
+  // A broker that drains may take longer than execa would give it.
+  const ends = { reject: false, all: true, forceKillAfterDelay: false } as const;
+  const child = execa(process.execPath, [file, "--foreground"], { env, extendEnv: false, ...ends });
   await expect
     .poll(() => readBrokerFile(join(home, "broker.json"))?.pid, { timeout: CALL_TIMEOUT_MS, interval: 50 })
     .toBe(child.pid);
