@@ -64,6 +64,7 @@ export const COMMANDS = {
       formats: "office documents and PDFs",
       convos: "exported conversations",
       sessions: "the sessions of your agents",
+      git: "the commits of a repository",
       sweep: "every message of transcripts",
       why: "why a file is filed, or not",
     },

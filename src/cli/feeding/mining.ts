@@ -44,7 +44,7 @@ export type MineCommand<R> = {
   out: Output;
   run: (run: MineRun) => Promise<R>;
   /** The word for one of its sources. */
-  source: "transcript" | "path";
+  source: "transcript" | "path" | "commit";
   /** Prints the sum for people, above the word about an interruption. */
   printSum: (report: R) => void;
   /** Builds the JSON document to print. Without it, `documentOf` builds the document. */

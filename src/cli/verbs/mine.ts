@@ -13,15 +13,16 @@ const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   formats: async () => ({ verb: (await import("./docs.ts")).formats }),
   sweep: () => import("./sweep.ts"),
   sessions: () => import("./sessions.ts"),
+  git: () => import("./git.ts"),
 };
 
 const OTHER_KINDS =
-  "documents only; all text and code: palace mine projects DIR, office files: formats DIR, conversations: convos DIR";
+  "documents only; all text and code: palace mine projects DIR, office files: formats DIR, conversations: convos DIR, commits: git DIR";
 
-const USAGE = `palace mine PATH | docs DIR | projects DIR | convos DIR | formats DIR | sessions | sweep DIR [options]
+const USAGE = `palace mine PATH | docs DIR | projects DIR | convos DIR | formats DIR | sessions | git [DIR] | sweep DIR [options]
 
 Files a source into the palace: a project, its documentation alone, transcripts of conversations, office documents (pdf docx
-pptx xlsx rtf epub), an agent's sessions. PATH, a folder or a file, means its documentation, as \`palace mine docs PATH\`.
+pptx xlsx rtf epub), an agent's sessions, the commits of a git repository. PATH, a folder or a file, means its documentation, as \`palace mine docs PATH\`.
 \`palace mine docs --help\` has the options of one.`;
 
 export const verb: Verb = {
@@ -41,7 +42,7 @@ export const verb: Verb = {
     throw new PalaceError(
       "CONFIG_USAGE",
       problem,
-      "usage: palace mine PATH | projects DIR | docs DIR | convos DIR | formats DIR | sessions | sweep DIR",
+      "usage: palace mine PATH | projects DIR | docs DIR | convos DIR | formats DIR | sessions | git [DIR] | sweep DIR",
     );
   },
 };

@@ -138,9 +138,12 @@ function authorsOf(repository: string): Author[] {
   return lines.flatMap((line) => {
     const at = line.indexOf("|");
     const [name, address] = [strip(line.slice(0, at)), strip(line.slice(at + 1))];
-    const isBot = BOT_NAME.test(name.toLowerCase()) || BOT_ADDRESS.test(address.toLowerCase());
-    return at < 0 || isBot ? [] : [{ name, address }];
+    return at < 0 || isBot({ name, address }) ? [] : [{ name, address }];
   });
+}
+
+export function isBot({ name, address }: Author): boolean {
+  return BOT_NAME.test(name.toLowerCase()) || BOT_ADDRESS.test(address.toLowerCase());
 }
 
 /** Returns an empty text when git fails. Programs that the repository's own settings would run are not run. */

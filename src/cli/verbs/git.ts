@@ -1,0 +1,54 @@
+/** `palace mine git [DIR]`: files the commits of a git repository. */
+import { quoted } from "../../base/shell-word.ts";
+import { COMMITS_MAX, feedCommits, type GitReport } from "../../feeders/git-miner/file-commits.ts";
+import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
+import { type Output, plural, printable } from "../terminal/output.ts";
+import { defineVerb, readCount } from "../define-verb.ts";
+
+/** Commits that are looked at unless somebody says otherwise. */
+const COMMITS_USUAL = 1_000;
+
+export const verb = defineVerb({
+  usage: `palace mine git [DIR] [--limit N] [--wing W] [--dry-run] [--force] [--quiet]
+
+Files the commits of the git repository that DIR (else the working directory) is in: message, author, date and names of the
+files, a drawer for each commit. Run it again at any time: only new commits are filed. A commit that a rebase or a cherry-pick
+gave another hash is known by its author, date and message. What a rebase drops stays in the palace. E-mail addresses are not filed;
+bots, merges without words of their own, and commits without a message are left out. The wing is that of the project's documents,
+in a worktree its main clone's; the room is git.
+
+  --limit N   look at the newest N commits (default ${COMMITS_USUAL}; 0 = all, at most ${COMMITS_MAX})
+  --wing W    file into wing W
+  --agent NAME  who it is filed by
+  --dry-run   say what would be filed, change nothing
+  --force     file everything again
+  --quiet     no progress, no summary`,
+  options: FEED_OPTIONS,
+  args: [0, 1],
+  place: feedPlace,
+  run: ({ values, args: [dir = "."], config, env, out }) => {
+    const options = {
+      ...{ dir, env, wing: values.wing, limit: readCount(values.limit, "limit", COMMITS_USUAL) },
+      ...{ dryRun: values["dry-run"] === true, force: values.force === true },
+      ...{ agent: values.agent ?? config.agentName ?? "mempalace", filing: config.filing() },
+      registryFile: config.paths.knownEntitiesFile,
+    };
+    return runMine({
+      ...{ command: "palace mine git", values, config, out, source: "commit" },
+      run: (run) => feedCommits({ ...run, options }),
+      printSum: (report) => printSum(report, dir, out),
+    });
+  },
+});
+
+function printSum({ wing, commits, older, leftOut, ...report }: GitReport, dir: string, out: Output): void {
+  const done = report.dryRun
+    ? `${report.wouldFile?.length ?? 0} to file`
+    : `${report.filed} filed (${plural(report.drawers, "drawer")})`;
+  const left = leftOut.merges + leftOut.bots + leftOut.empty;
+  const head = `${printable(wing)}: ${plural(commits, "commit")}`;
+  out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${left} left out, ${report.skipped.length} skipped`);
+  if (older === 0) return;
+  const all = `palace mine git ${quoted(dir)} --limit 0`;
+  out.notice(out.spelled(`${plural(older, "older commit")} not looked at; for all: ${all}`));
+}

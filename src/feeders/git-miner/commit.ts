@@ -1,0 +1,70 @@
+/** Decides what is filed of a commit, and under which key. Pure. Used by file-commits.ts. */
+import { hash } from "node:crypto";
+import { isBot } from "../setup/repositories.ts";
+import type { Commit } from "./parse-log.ts";
+
+/** Reasons to leave a commit out, as the report counts them. */
+export type LeftOut = "merges" | "bots" | "empty";
+
+/** The most characters of all names of files in one drawer. */
+const NAMES_LENGTH_MAX = 2_000;
+const HASH_SHOWN = 12;
+const KEY_LENGTH = 20;
+const SCHEME = "git:";
+/** Subjects that git and the forges write themselves. */
+const MERGE_SUBJECT =
+  /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
+/** A list of conflicts that git adds. */
+const CONFLICTS = /^#?\s?(?:Conflicts:|\t.*)$/;
+/** A commit that a rebase will melt into another one. */
+const MELTED_SUBJECT = /^(?:fixup|squash)! /;
+/** An address of git's trailers, with its brackets; one in a sentence. A place of SSH (`git@host:path`) is none. */
+const IN_BRACKETS = / ?<[^<>\s@]{1,64}@[^<>\s@]{1,255}>/g;
+const IN_TEXT = /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!:\S|[/\w-])/g;
+
+/** Undefined for a commit that says something. */
+export function whyLeftOut({ message, parents, author, address }: Commit): LeftOut | undefined {
+  if (isBot({ name: author, address })) return "bots";
+  const [subject = "", ...rest] = message.trim().split("\n");
+  const body = rest.filter((line) => line.trim() !== "");
+  if (parents.length > 1 && MERGE_SUBJECT.test(subject) && body.every((line) => CONFLICTS.test(line))) return "merges";
+  return subject === "" || (MELTED_SUBJECT.test(subject) && body.length === 0) ? "empty" : undefined;
+}
+
+/**
+ * Names the source of a commit by its author, its time and its message, which a rebase and a cherry-pick keep: the commit
+ * is then known under its new hash. The wing is part of the key, because a source is in one wing only.
+ */
+export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
+  const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
+  return `${SCHEME}${hash("sha256", identity, "hex").slice(0, KEY_LENGTH)}`;
+}
+
+export function isCommitSource(sourceFile: string): boolean {
+  return sourceFile.startsWith(SCHEME);
+}
+
+/** Returns the drawer's text: the message as it was written, without e-mail addresses, and where it comes from. */
+export function textOfCommit(commit: Commit): string {
+  const { message, hash: id, author, authoredAt } = commit;
+  const by = author.split("@", 1)[0]?.trim() || "an unknown author";
+  const at = authoredAt === "" ? "" : `, ${authoredAt}`;
+  const from = `Commit ${id.slice(0, HASH_SHOWN)} by ${oneLine(by)}${at}`;
+  return [withoutAddresses(message.trim()), "", from, ...filesOf(commit)].join("\n");
+}
+
+function filesOf({ files, fileCount }: Commit): string[] {
+  if (fileCount === 0) return [];
+  let length = 0;
+  const named = files.map(oneLine).filter((name) => (length += name.length) <= NAMES_LENGTH_MAX);
+  const more = fileCount - named.length;
+  return [`Files: ${[...named, ...(more > 0 ? [`${more} more`] : [])].join(", ")}`];
+}
+
+function oneLine(name: string): string {
+  return name.replace(/\p{Cc}/gu, "?");
+}
+
+function withoutAddresses(text: string): string {
+  return text.replace(IN_BRACKETS, "").replace(IN_TEXT, "[e-mail]");
+}

@@ -1,0 +1,142 @@
+/**
+ * Asks git about a repository. It overrules settings that change the output or run a program, and lets git fetch nothing.
+ * Used by file-commits.ts.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { realpathSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { PalaceError } from "../../base/errors.ts";
+import { quoted } from "../../base/shell-word.ts";
+import type { Env } from "../../config/env.ts";
+import { LOG_FORMAT } from "./parse-log.ts";
+
+export type Repository = {
+  /** The folder that names the project: of a worktree, its main clone's. */
+  root: string;
+  /** Commits that HEAD reaches. */
+  commits: number;
+  isShallow: boolean;
+};
+
+export type Git = { folder: string; env: Env };
+
+const CALM = [
+  ...["--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"],
+  ...["-c", "log.showRoot=true", "-c", "diff.relative=false"],
+];
+const LOG = [
+  ...["log", "-z", "--name-only", "--no-renames", "--no-notes", "--no-color", "--no-ext-diff", "-O/dev/null"],
+  ...["--encoding=UTF-8", `--format=tformat:${LOG_FORMAT}`],
+];
+const COMPLAINT_LENGTH_MAX = 4_000;
+
+/** Errors: FEEDER_SOURCE_UNREADABLE, which says what to type. */
+export async function openRepository(dir: string, env: Env): Promise<{ git: Git; repository: Repository }> {
+  const git = { folder: folderOf(dir), env };
+  const answer = await ask(git, "rev-parse", "--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-cdup");
+  const [own = "", common = "", shallow, up = ""] = answer.split("\n");
+  const place = { own: resolve(git.folder, own), common: resolve(git.folder, common) };
+  const root = rootOf(place, resolve(git.folder, up));
+  const commits = (await isBorn(git)) ? Number(await ask(git, "rev-list", "--count", "HEAD")) : 0;
+  return { git, repository: { root, commits, isShallow: shallow === "true" } };
+}
+
+/** Streams the newest `limit` commits in the form that parse-log.ts reads; 0 = all. */
+export function readLog(git: Git, limit: number): AsyncGenerator<Buffer> {
+  return output(git, [...LOG, ...(limit > 0 ? [`--max-count=${limit}`] : []), "HEAD", "--"]);
+}
+
+/** A worktree belongs to the clone that holds its commits; that clone may be bare. */
+function rootOf({ own, common }: { own: string; common: string }, top: string): string {
+  const isInClone = [".git", ".bare"].includes(basename(common));
+  const isTop = own === common && top !== common;
+  return isTop ? top : isInClone ? dirname(common) : common.replace(/\.git$/, "");
+}
+
+async function isBorn(git: Git): Promise<boolean> {
+  try {
+    return (await ask(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")) !== "";
+  } catch {
+    return false;
+  }
+}
+
+async function ask(git: Git, ...args: string[]): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of output(git, args)) parts.push(part);
+  return Buffer.concat(parts).toString("utf8").replace(/\n$/, "");
+}
+
+/** Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE, before the end of the output. */
+async function* output({ folder, env }: Git, args: readonly string[]): AsyncGenerator<Buffer> {
+  // In a group of its own, because Ctrl-C is ours to handle.
+  const child = spawn("git", [...CALM, "-C", folder, ...args], {
+    ...{ env: calmEnvironment(env), stdio: ["ignore", "pipe", "pipe"], detached: true },
+  });
+  let complaint = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaint = (complaint + text).slice(0, COMPLAINT_LENGTH_MAX);
+  });
+  const ended = endOf(child);
+  try {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) yield chunk;
+    const code = await ended;
+    if (code !== 0) throw refused(folder, complaint.trim());
+  } finally {
+    child.kill();
+  }
+}
+
+/** Returns the exit code. Errors: FEEDER_SOURCE_UNREADABLE when git cannot be started. */
+function endOf(child: ChildProcess): Promise<number | null> {
+  const ended = once(child, "close").then(
+    ([code]) => code as number | null,
+    (error: NodeJS.ErrnoException) => {
+      const isMissing = error.code === "ENOENT";
+      throw new PalaceError(
+        "FEEDER_SOURCE_UNREADABLE",
+        isMissing ? "git is not installed, or not in PATH" : `git cannot be started: ${error.message}`,
+        "install git (apt install git, brew install git), then type the command again",
+        { cause: error },
+      );
+    },
+  );
+  // It is awaited after the output.
+  ended.catch(() => {});
+  return ended;
+}
+
+/** Removes the variables that git gives to a hook, and any that the caller has for another repository. */
+function calmEnvironment(env: Env): Env {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
+  const own = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
+  return { ...Object.fromEntries(kept), ...own };
+}
+
+function folderOf(dir: string): string {
+  try {
+    return realpathSync(dir);
+  } catch (error) {
+    throw new PalaceError(
+      "FEEDER_SOURCE_UNREADABLE",
+      `${dir} does not exist or cannot be read`,
+      "give the folder of a git repository: palace mine git FOLDER",
+      { cause: error },
+    );
+  }
+}
+
+function refused(folder: string, complaint: string): PalaceError {
+  const fatal = /^fatal: (.*)$/m.exec(complaint)?.[1] ?? (complaint || "git stopped without a word");
+  if (/not a git repository/i.test(complaint))
+    return new PalaceError(
+      "FEEDER_SOURCE_UNREADABLE",
+      `${folder} is in no git repository`,
+      "give the folder of one: palace mine git FOLDER; documents without git: palace mine docs FOLDER",
+    );
+  const hint = /dubious ownership/.test(complaint)
+    ? `if you trust it: git config --global --add safe.directory ${quoted(folder)}`
+    : `see what git says: git -C ${quoted(folder)} log -1`;
+  return new PalaceError("FEEDER_SOURCE_UNREADABLE", `git cannot read ${folder}: ${fatal}`, hint);
+}

@@ -1,0 +1,107 @@
+/** Parses what git.ts asks `git log -z` for, one commit at a time. Does no I/O of its own. Used by file-commits.ts. */
+import { PalaceError } from "../../base/errors.ts";
+import { decodeText } from "../decode.ts";
+
+export type Commit = {
+  hash: string;
+  /** Hashes; two or more for a merge. */
+  parents: string[];
+  /** ISO time with the author's own offset. */
+  authoredAt: string;
+  author: string;
+  /** Decides whether a bot wrote it; not filed. */
+  address: string;
+  message: string;
+  /** True: the message is longer than MESSAGE_MAX_BYTES, and `message` holds its beginning. */
+  isTooLong: boolean;
+  /** The first NAMES_MAX of the files that it touched. */
+  files: string[];
+  fileCount: number;
+};
+
+/** A longer message does not fit a document that is sent in one call. */
+export const MESSAGE_MAX_BYTES = 1024 * 1024;
+/** Most names of files that are kept of a commit. */
+export const NAMES_MAX = 50;
+/**
+ * git ends each of these with NUL, and then the message's block and each name. No name is empty, so the empty field at
+ * the beginning ends the names of the commit before.
+ */
+export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
+/** The empty field, the six of LOG_FORMAT, and the empty end of the block. */
+const HEAD_FIELDS = 8;
+const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+type Field = { bytes: Buffer; isCut: boolean };
+
+/** Keeps one commit in memory, whatever the size of the log. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
+export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<Commit> {
+  let head: Field[] = [];
+  let commit: Commit | undefined;
+  for await (const field of fieldsOf(chunks)) {
+    if (commit !== undefined && field.bytes.length > 0) {
+      commit.fileCount += 1;
+      if (commit.files.length < NAMES_MAX) commit.files.push(nameOf(field.bytes, commit.fileCount === 1));
+      continue;
+    }
+    if (commit !== undefined) {
+      yield commit;
+      commit = undefined;
+    }
+    head.push(field);
+    if (head.length < HEAD_FIELDS) continue;
+    commit = commitOf(head);
+    head = [];
+  }
+  if (head.length > 0) throw unknownForm();
+  if (commit !== undefined) yield commit;
+}
+
+/** git begins the block of names with a line feed. */
+function nameOf(bytes: Buffer, isFirst: boolean): string {
+  const name = isFirst && bytes[0] === 0x0a ? bytes.subarray(1) : bytes;
+  return decodeText(name).text;
+}
+
+function commitOf(head: readonly Field[]): Commit {
+  const [first = "", hash = "", parents = "", authoredAt = "", author = "", address = "", message = "", end = ""] =
+    head.map(({ bytes }) => decodeText(bytes).text);
+  if (first !== "" || end !== "" || !HASH.test(hash)) throw unknownForm();
+  const isTooLong = head.some(({ isCut }) => isCut);
+  return {
+    ...{ hash, parents: parents.split(" ").filter((one) => one !== ""), authoredAt, author, address },
+    ...{ message, isTooLong, files: [], fileCount: 0 },
+  };
+}
+
+/** Yields the fields without their NUL. Of a longer field than MESSAGE_MAX_BYTES it keeps the beginning. */
+async function* fieldsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Field> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let isCut = false;
+  const take = (part: Buffer): void => {
+    const kept = part.subarray(0, MESSAGE_MAX_BYTES - size);
+    isCut ||= kept.length < part.length;
+    size += kept.length;
+    if (kept.length > 0) parts.push(kept);
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(0); at >= 0; at = chunk.indexOf(0, from)) {
+      take(chunk.subarray(from, at));
+      yield { bytes: Buffer.concat(parts), isCut };
+      [parts, size, isCut] = [[], 0, false];
+      from = at + 1;
+    }
+    take(chunk.subarray(from));
+  }
+  if (size > 0) throw unknownForm();
+}
+
+function unknownForm(): PalaceError {
+  return new PalaceError(
+    "FEEDER_SOURCE_UNREADABLE",
+    "git log answered in a form that is not known here",
+    "report it with the version of git: git --version",
+  );
+}
