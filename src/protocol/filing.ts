@@ -89,6 +89,8 @@ export type ConversationPart = {
   contentHash?: string;
   /** The time of the last message, as the transcript has it. */
   authoredAt?: string;
+  /** When each of the texts was said, in place of `authoredAt`; null where that is unknown. */
+  authoredAts?: (string | null)[];
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
   /** The extraction mode; `exchange` by default. Drawers of the other mode stay. */

@@ -11,6 +11,7 @@ import { chunkConversation } from "../../src/feeders/convo-miner/chunk.ts";
 import { stripNoise } from "../../src/feeders/convo-miner/noise.ts";
 import { LineScan } from "../../src/feeders/convo-miner/normalize.ts";
 import { readTranscript } from "../../src/feeders/convo-miner/read.ts";
+import { type Time, timesOf } from "../../src/feeders/convo-miner/times.ts";
 import { roomOf } from "../../src/feeders/convo-miner/room.ts";
 import { readClaudeCode } from "../../src/feeders/session-miner/claude-code.ts";
 import { type MessageRow, type PartRow, turnsOf } from "../../src/feeders/session-miner/opencode-rows.ts";
@@ -28,8 +29,10 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
 const bare = (text: string): string => text.replace(new RegExp(SPACE, "g"), "");
 
-function assertDrawers(conversation: string): void {
+function assertDrawers(conversation: string, times: readonly Time[] = []): void {
   const drawers = chunkConversation(conversation);
+  const dated = timesOf(conversation, times, drawers);
+  if (dated !== undefined) expect(dated).toHaveLength(drawers.length);
   for (const drawer of drawers) {
     expect(drawer).not.toBe("");
     expect(Array.from(drawer).length).toBeLessThanOrEqual(800);
@@ -90,8 +93,7 @@ fuzz<File>("transcript-files", {
     writeFileSync(path, bytes);
     const whole = readTranscript(path, { resumeSizeMin: 0 });
     if (typeof whole !== "string") {
-      expect(whole.conversations.every((text) => typeof text === "string")).toBe(true);
-      for (const conversation of whole.conversations) assertDrawers(conversation);
+      for (const { text, times } of whole.conversations) assertDrawers(text, times);
     }
     writeFileSync(path, bytes.subarray(0, cut));
     const part = readTranscript(path, { resumeSizeMin: 0 });
@@ -225,7 +227,7 @@ function assertTranscript(session: Session): void {
     scan.take(one);
   }
   const found = scan.result();
-  if (found !== undefined) assertDrawers(found.text);
+  if (found !== undefined) assertDrawers(found.conversation.text, found.conversation.times);
   expect(transcriptName("opencode", session)).toMatch(/^opencode-[\d+-]*(undated)?[\w-]+\.jsonl$/);
 }
 

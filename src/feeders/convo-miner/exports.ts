@@ -8,13 +8,14 @@ import { isRecord } from "../../base/is-record.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { type SlackNames, slackTranscript } from "./slack.ts";
-import { type Role, Transcript } from "./transcript.ts";
+import { timeIn } from "./times.ts";
+import { type Conversation, type Role, Transcript } from "./transcript.ts";
 
-type Format = (document: unknown, names: SlackNames) => string[] | undefined;
+type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
 
-export function conversationsOf(document: unknown, names: SlackNames): string[] | undefined {
+export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
   for (const format of [gemini, claudeAi, chatGptExport, chatGpt, continueDev, slack]) {
     const found = format(document, names);
     if (found !== undefined && found.length > 0) return found;
@@ -22,8 +23,8 @@ export function conversationsOf(document: unknown, names: SlackNames): string[] 
   return undefined;
 }
 
-const one = (transcript: Transcript, countMin = MESSAGES_MIN): string[] | undefined =>
-  transcript.count >= countMin ? [transcript.text()] : undefined;
+const one = (transcript: Transcript, countMin = MESSAGES_MIN): Conversation[] | undefined =>
+  transcript.count >= countMin ? [transcript.conversation()] : undefined;
 
 /** Differs from Claude's format by the role `model`. */
 const gemini: Format = (document) => {
@@ -53,23 +54,26 @@ const claudeAi: Format = (document) => {
   if (!Array.isArray(list)) return undefined;
   const items = list as unknown[];
   const [first] = items;
-  if (!isRecord(first) || !("chat_messages" in first || "messages" in first)) return one(claudeMessages(items));
+  if (!isRecord(first) || !("chat_messages" in first || "messages" in first))
+    return one(claudeMessages(items, document));
   return items.flatMap((item) => {
     if (!isRecord(item)) return [];
     const messages = isTrue(item["chat_messages"]) ? item["chat_messages"] : item["messages"];
-    return (Array.isArray(messages) ? one(claudeMessages(messages)) : undefined) ?? [];
+    return (Array.isArray(messages) ? one(claudeMessages(messages, item)) : undefined) ?? [];
   });
 };
 
-function claudeMessages(items: readonly unknown[]): Transcript {
+/** `whole` has the time of messages without one. */
+function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
+  const begun = timeIn(fieldsOf(whole)["created_at"]);
   for (const item of items) {
     if (!isRecord(item)) continue;
     const author = isTrue(item["role"]) ? item["role"] : item["sender"];
     const said = contentText(item["content"] ?? "") || strip(textOf(item["text"]));
     const text = [said, ...attached(item)].filter((one) => one !== "").join("\n\n");
     const role = CLAUDE_ROLES.get(textOf(author));
-    if (role !== undefined && text !== "") transcript.add(role, text);
+    if (role !== undefined && text !== "") transcript.add(role, text, timeIn(item["created_at"]) ?? begun);
   }
   return transcript;
 }
@@ -100,7 +104,8 @@ const chatGpt: Format = (document) => {
   const transcript = new Transcript();
   const current = textOf(document["current_node"]);
   const way = Object.hasOwn(mapping, current) ? wayTo(mapping, current) : newestWay(mapping);
-  for (const node of way) addChatGpt(transcript, node["message"]);
+  const begun = timeIn(document["create_time"]);
+  for (const node of way) addChatGpt(transcript, node["message"], begun);
   return one(transcript);
 };
 
@@ -131,14 +136,14 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
 }
 
 /** A spoken turn is a part with a text; code has a text and no parts. */
-function addChatGpt(transcript: Transcript, message: unknown): void {
+function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];
   if (author !== "user" && author !== "assistant") return;
   const { parts, text: whole } = fieldsOf(message["content"]);
   const texts = Array.isArray(parts) ? parts.map(partText) : [textOf(whole)];
   const text = strip(texts.filter((part) => part !== "").join(" "));
-  if (text !== "") transcript.add(author, text);
+  if (text !== "") transcript.add(author, text, timeIn(message["create_time"]) ?? begun);
 }
 
 const continueDev: Format = (document) => {

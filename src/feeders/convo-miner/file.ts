@@ -18,11 +18,15 @@ import { type Entry, readCheckpoint, writeCheckpoint } from "./notes.ts";
 import { type Reading, readTranscript, RESUME_SIZE_MIN_BYTES } from "./read.ts";
 import { roomOf } from "./room.ts";
 import type { Run, TranscriptFile } from "./run.ts";
+import { type Time, timesOf } from "./times.ts";
+import type { Conversation } from "./transcript.ts";
 
 /** Hashes of more conversations do not go into a drawer's metadata: it would be the longest of it by far. */
 const HASHES_MAX = 60;
+/** Between two conversations of a file. */
+const GAP = "\n\n";
 
-type Prepared = { entry: Entry; reading: Reading; transcript: string; hashes: string[]; isNew: boolean };
+type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
 
 /** Files a transcript and returns how many drawers were written; undefined if it was not sent. */
 export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
@@ -38,8 +42,8 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   const { size } = filing.cut;
   const pieces =
     extract === "general"
-      ? piecesOf(extractMemories(transcript, size))
-      : { texts: chunkConversation(transcript, size, filing.transcriptMin) };
+      ? piecesOf(extractMemories(transcript.text, size))
+      : { texts: chunkConversation(transcript.text, size, filing.transcriptMin) };
   const { texts } = pieces;
   const sent = await sendParts(run, caller, file, prepared, pieces);
   if (sent === undefined) return undefined;
@@ -101,7 +105,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
   });
   if (typeof reading === "string") return refuse(reading);
   if (reading.lost !== undefined) run.watch.notice(lostNotice(file.name, reading.lost));
-  const all = reading.conversations.map((text) => ({ text, hash: sha256(strip(text)) }));
+  const all = reading.conversations.map((one) => ({ ...one, hash: sha256(strip(one.text)) }));
   const filled = all.filter(({ text }) => strip(text) !== "");
   if (filled.length === 0) return refuse("holds no text");
   const fresh = filled.filter(({ hash }) => (run.known.get(hash) ?? file.sourceFile) === file.sourceFile);
@@ -115,7 +119,17 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
     hashes,
   };
   const isNew = run.options.force || run.records.get(file.sourceFile)?.sha256 !== entry.sha256;
-  return { entry, reading, transcript: fresh.map(({ text }) => text).join("\n\n"), hashes, isNew };
+  return { entry, reading, transcript: joined(fresh), hashes, isNew };
+}
+
+function joined(conversations: readonly Conversation[]): Conversation {
+  const times: Time[] = [];
+  let start = 0;
+  for (const one of conversations) {
+    times.push(...one.times.map(([at, time]): Time => [start + at, time]));
+    start += one.text.length + GAP.length;
+  }
+  return { text: conversations.map(({ text }) => text).join(GAP), times };
 }
 
 type Pieces = { texts: readonly string[]; rooms?: readonly string[] };
@@ -136,7 +150,8 @@ async function sendParts(
   { texts, rooms }: Pieces,
 ): Promise<Sent | undefined> {
   const sent: Sent = { drawers: 0, unchanged: 0 };
-  const room = roomOf(transcript);
+  const room = roomOf(transcript.text);
+  const times = timesOf(transcript.text, transcript.times, texts);
   const sourceDirIno = inodeOf(dirname(file.path));
   const common = {
     wing: run.options.wing,
@@ -156,7 +171,11 @@ async function sendParts(
     // A transcript with nothing to remember is filed as empty, so that it is not read again.
     for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
       to = endOfPart(texts, from);
-      const part = { from, texts: texts.slice(from, to), ...(rooms !== undefined && { rooms: rooms.slice(from, to) }) };
+      const part = {
+        ...{ from, texts: texts.slice(from, to) },
+        ...(rooms !== undefined && { rooms: rooms.slice(from, to) }),
+        ...(times !== undefined && { authoredAts: times.slice(from, to) }),
+      };
       const result = await send(caller, run.signal, "conversation.replace", { ...common, ...part });
       sent.drawers += result.drawers;
       sent.unchanged += result.unchanged;

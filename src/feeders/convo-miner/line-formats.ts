@@ -7,7 +7,8 @@ import { isRecord } from "../../base/is-record.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";
-import { Transcript, type TranscriptState } from "./transcript.ts";
+import { timeIn } from "./times.ts";
+import { type Conversation, Transcript, type TranscriptState } from "./transcript.ts";
 
 export type LineState = { transcript: TranscriptState; hasHeader: boolean; tools: [string, string][] };
 
@@ -38,8 +39,8 @@ export class LineFormat {
   }
 
   /** Undefined: too little, or not this format. */
-  text(): string | undefined {
-    return this.isSure() ? this.#open.transcript.text() : undefined;
+  conversation(): Conversation | undefined {
+    return this.isSure() ? this.#open.transcript.conversation() : undefined;
   }
 
   /** True once it has found a conversation. */
@@ -67,6 +68,7 @@ function claudeLine(line: Fields, { transcript, tools }: Open): void {
   if (!isRecord(message)) return;
   const content = message["content"] ?? "";
   const blocks: unknown[] = Array.isArray(content) ? content : [];
+  const at = timeIn(line["timestamp"]);
   if (line["type"] === "assistant") {
     for (const block of blocks) {
       if (!isRecord(block) || block["type"] !== "tool_use" || typeof block["id"] !== "string") continue;
@@ -74,13 +76,13 @@ function claudeLine(line: Fields, { transcript, tools }: Open): void {
     }
     const text = stripNoise(contentText(content, tools));
     // Several answers in a row are one: a loop of tools.
-    if (text !== "" && !transcript.extendAnswer(text)) transcript.add("assistant", text);
+    if (text !== "" && !transcript.extendAnswer(text, at)) transcript.add("assistant", text, at);
   } else if (line["type"] === "user" || line["type"] === "human") {
     const text = stripNoise(contentText(content, tools));
     if (text === "") return;
     const isResults = Array.isArray(content) && blocks.every((block) => fieldsOf(block)["type"] === "tool_result");
-    if (isResults) transcript.extendAnswer(text);
-    else transcript.add("user", text);
+    if (isResults) transcript.extendAnswer(text, at);
+    else transcript.add("user", text, at);
   }
 }
 
@@ -91,7 +93,7 @@ function messagesBy(read: Reader): (line: Fields, open: Open) => void {
   return (line, open) => {
     const found = read(line, open.hasHeader);
     if (found === "header") open.hasHeader = true;
-    else if (found !== undefined) open.transcript.add(...found);
+    else if (found !== undefined) open.transcript.add(...found, timeIn(line["timestamp"]));
   };
 }
 

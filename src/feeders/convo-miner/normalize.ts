@@ -9,6 +9,7 @@ import { isQuestion } from "./chunk.ts";
 import { conversationsOf, isOfAccount } from "./exports.ts";
 import { LINE_FORMATS, LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";
 import type { SlackNames } from "./slack.ts";
+import type { Conversation } from "./transcript.ts";
 
 const QUESTIONS_MIN = 3;
 
@@ -21,7 +22,7 @@ export type ScanState = {
   isCodex: boolean;
 };
 
-export type LineResult = { format: LineFormatName; text: string };
+export type LineResult = { format: LineFormatName; conversation: Conversation };
 
 /** Reads a transcript line by line, as every format at once until one of them is sure. */
 export class LineScan {
@@ -84,8 +85,8 @@ export class LineScan {
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
       if (format === "gemini" && this.#isCodex) return undefined;
-      const text = reader.text();
-      if (text !== undefined) return { format, text };
+      const conversation = reader.conversation();
+      if (conversation !== undefined) return { format, conversation };
     }
     return undefined;
   }
@@ -105,11 +106,11 @@ export class LineScan {
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
 /** Reads a whole text in which LineScan found nothing. Line ends are line feeds. A string is the reason why it is not filed. */
-export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): string[] | string {
+export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;
   const found = document === undefined ? undefined : conversationsOf(document, names);
   if (found === undefined && document !== undefined && isOfAccount(name, document))
     return "no conversation: a file of an export about accounts and settings";
-  return found ?? [text];
+  return found ?? [{ text, times: [] }];
 }

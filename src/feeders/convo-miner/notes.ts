@@ -25,7 +25,7 @@ export function notesFile({ home, wing, root, palace }: NotesPlace): string {
 
 export function readCheckpoint(notesDir: string, path: string): Checkpoint | undefined {
   const found = readRecord(checkpointFile(notesDir, path));
-  return found["schema"] === 1 ? (found as Checkpoint) : undefined;
+  return found["schema"] === 2 ? (found as Checkpoint) : undefined;
 }
 
 /** Undefined removes the checkpoint. */

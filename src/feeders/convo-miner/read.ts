@@ -9,6 +9,7 @@ import { decodeText, type Decoded, utf16Of } from "../decode.ts";
 import { isWhole, lines, pieces } from "../lines.ts";
 import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 import type { SlackNames } from "./slack.ts";
+import type { Conversation } from "./transcript.ts";
 
 /** Upstream's limit. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
@@ -17,7 +18,7 @@ export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
 /** The position where reading stopped: after a line end, once a conversation had been found. */
 export type Checkpoint = {
-  schema: 1;
+  schema: 2;
   offset: number;
   /** SHA-256 of the bytes before `offset`. */
   prefixSha256: string;
@@ -33,7 +34,7 @@ export type ReadOptions = {
 };
 
 export type Reading = {
-  conversations: string[];
+  conversations: Conversation[];
   /** The newest time in a .jsonl file. */
   authoredAt: string | undefined;
   /** Seconds; taken before the bytes, so that a change in between is seen as one by the next run. */
@@ -65,7 +66,8 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
       const authoredAt = keepTime ? read.scan.authoredAt : undefined;
       const found = read.scan.result();
       const { checkpoint, resumedAt } = read;
-      if (found !== undefined) return { conversations: [found.text], authoredAt, ...named, checkpoint, resumedAt };
+      if (found !== undefined)
+        return { conversations: [found.conversation], authoredAt, ...named, checkpoint, resumedAt };
       if (read.scan.isCodex) return "a Codex session without a conversation";
     }
     const isDocument = read !== undefined && !read.scan.isPlain;
@@ -116,7 +118,7 @@ function readLines(file: number, { earlier, resumeSizeMin }: ReadOptions): Lines
 
 function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | undefined {
   if (scan.isPlain || scan.result() === undefined) return undefined;
-  return { schema: 1, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
+  return { schema: 2, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
 /** Returns the hash of the bytes read before, to continue with; undefined if the file no longer begins with them. */

@@ -6,6 +6,7 @@
 import { isRecord } from "../../base/is-record.ts";
 import { strip } from "../../memory/text/text.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
+import { timeIn } from "./times.ts";
 import { type Role, Transcript } from "./transcript.ts";
 
 /** A user's id → the name. */
@@ -35,7 +36,7 @@ export function slackTranscript(items: readonly unknown[], names: SlackNames): T
     const role: Role = roles.get(speaker) ?? (last === "user" ? "assistant" : "user");
     roles.set(speaker, role);
     last = role;
-    transcript.add(role, `[${speaker}] ${text}`);
+    transcript.add(role, `[${speaker}] ${text}`, timeIn(Number(item["ts"])));
   }
   return transcript;
 }

@@ -3,11 +3,22 @@
  * pair. It takes one message after the other, and its state can be saved and resumed: all but the last pair is final.
  * Source: palace.md 5.4.
  */
+import { newer, type Time } from "./times.ts";
+
 export type Role = "user" | "assistant";
 type Message = [role: Role, text: string];
 
-/** Plain data, stored until the transcript has grown. */
-export type TranscriptState = { settled: string; open: Message[]; count: number };
+/** `times`: when the pairs were said, in the order of the text. */
+export type Conversation = { text: string; times: Time[] };
+
+/** Plain data, stored until the transcript has grown. `at`: when the last pair was said; null if unknown. */
+export type TranscriptState = {
+  settled: string;
+  open: Message[];
+  count: number;
+  times: Time[];
+  at: string | null;
+};
 
 export class Transcript {
   /** Text of the pairs that cannot change any more. */
@@ -15,9 +26,17 @@ export class Transcript {
   /** The last messages, at most a question and its answer. */
   #open: Message[];
   #count: number;
+  readonly #times: Time[];
+  /** When the open pair was said. */
+  #at: string | undefined;
+  /** Position of the open pair in the text. */
+  #start: number;
 
-  constructor(state: TranscriptState = { settled: "", open: [], count: 0 }) {
+  constructor(state: TranscriptState = { settled: "", open: [], count: 0, times: [], at: null }) {
     this.#settled = state.settled === "" ? [] : [state.settled];
+    this.#start = state.settled === "" ? 0 : state.settled.length + 1;
+    this.#times = state.times.map(([start, at]) => [start, at]);
+    this.#at = state.at ?? undefined;
     this.#open = state.open.map(([role, text]) => [role, text]);
     this.#count = state.count;
   }
@@ -27,30 +46,42 @@ export class Transcript {
     return this.#count;
   }
 
-  add(role: Role, text: string): void {
+  /** `at`: when it was said. */
+  add(role: Role, text: string, at?: string): void {
     const isAnswer = role === "assistant" && this.#open.length === 1 && this.#open[0]?.[0] === "user";
     if (!isAnswer && this.#open.length > 0) {
-      this.#settled.push(pairText(this.#open));
-      this.#open = [];
+      const pair = pairText(this.#open);
+      this.#settled.push(pair);
+      this.#times.push(...this.#openTime());
+      this.#start += pair.length + 1;
+      [this.#open, this.#at] = [[], undefined];
     }
     this.#open.push([role, text]);
+    this.#at = newer(this.#at, at);
     this.#count += 1;
   }
 
   /** Appends to the last message if the assistant said it; returns false if not. */
-  extendAnswer(text: string): boolean {
+  extendAnswer(text: string, at?: string): boolean {
     const last = this.#open.at(-1);
     if (last?.[0] !== "assistant") return false;
     last[1] += `\n${text}`;
+    this.#at = newer(this.#at, at);
     return true;
   }
 
-  text(): string {
-    return [...this.#settled, ...(this.#open.length === 0 ? [] : [pairText(this.#open)])].join("\n");
+  conversation(): Conversation {
+    const text = [...this.#settled, ...(this.#open.length === 0 ? [] : [pairText(this.#open)])].join("\n");
+    return { text, times: [...this.#times, ...this.#openTime()] };
   }
 
   state(): TranscriptState {
-    return { settled: this.#settled.join("\n"), open: this.#open, count: this.#count };
+    const state = { settled: this.#settled.join("\n"), open: this.#open, count: this.#count };
+    return { ...state, times: this.#times, at: this.#at ?? null };
+  }
+
+  #openTime(): Time[] {
+    return this.#open.length === 0 ? [] : [[this.#start, this.#at ?? ""]];
   }
 }
 

@@ -32,6 +32,8 @@ type Part = {
   addedBy: string;
   hallOf: HallFinder;
   optional: Metadata;
+  /** When each text was said, if the transcript tells that. */
+  authored: readonly (string | undefined)[];
 };
 
 /**
@@ -55,7 +57,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
     else if (known.text !== text) tx.updateDrawer(id, { text, metadata });
     else {
       unchanged += 1;
-      refresh(tx, known, metadata, part.optional["authored_at"] !== undefined);
+      refresh(tx, known, metadata, part.authored[offset] !== undefined);
     }
   });
   tx.insertDrawers(fresh);
@@ -127,7 +129,7 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
     added_by: part.addedBy,
     filed_at: filedAt,
     entities: structuralEntities(text),
-    authored_at: filedAt,
+    authored_at: part.authored[offset] ?? filedAt,
     ingest_mode: "convos",
     extract_mode: part.mode,
     normalize_version: NORMALIZE_VERSION,
@@ -170,9 +172,9 @@ function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
       hallOf: hallFinder(hallList(params["halls"])),
       optional: {
         ...optionalText(params, "contentHash", "content_hash"),
-        ...optionalText(params, "authoredAt", "authored_at"),
         ...optionalText(params, "sourceDirIno", "source_dir_ino"),
       },
+      authored: readTimes(params, texts.length),
     };
   } catch (error) {
     throw asTyped(error);
@@ -184,6 +186,14 @@ function readRooms(params: Record<string, unknown>, count: number): string[] {
   if (rooms === undefined) return Array<string>(count).fill(validName(room, "room"));
   if (!Array.isArray(rooms) || rooms.length !== count) throw new InvalidValue("rooms must name the room of each text");
   return rooms.map((one) => validName(one, "room"));
+}
+
+function readTimes({ authoredAt, authoredAts }: Record<string, unknown>, count: number): (string | undefined)[] {
+  const whole = typeof authoredAt === "string" ? authoredAt.toWellFormed() : undefined;
+  if (authoredAts === undefined) return Array<string | undefined>(count).fill(whole);
+  if (!Array.isArray(authoredAts) || authoredAts.length !== count)
+    throw new InvalidValue("authoredAts must have the time of each text");
+  return authoredAts.map((one) => (typeof one === "string" ? one.toWellFormed() : whole));
 }
 
 function readMode(value: unknown): ExtractMode {

@@ -82,12 +82,15 @@ function createTalks(palace: TestPalace, count = 4): string {
 }
 
 /** Plain exchanges; each becomes one drawer. */
+const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
+
 function exchanges(from: number, count: number): string {
-  const message = (role: string, text: string): string =>
-    JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content: text } });
+  const message = (role: string, text: string, timestamp: string): string =>
+    JSON.stringify({ type: role, timestamp, message: { role, content: text } });
   return Array.from({ length: count }, (_, index) => {
     const about = `number ${from + index}`;
-    return `${message("user", `question ${about} about the broker`)}\n${message("assistant", `answer ${about}: ${"word ".repeat(40)}`)}\n`;
+    const time = saidAt(from + index);
+    return `${message("user", `question ${about} about the broker`, time)}\n${message("assistant", `answer ${about}: ${"word ".repeat(40)}`, time)}\n`;
   }).join("");
 }
 
@@ -128,6 +131,8 @@ test("for a transcript that grew only the new part is sent, and the drawers are 
   await mine(other, [root]);
   expect(content(palace)).toEqual(content(other));
   expect(after.every(({ metadata }) => metadata["chunk_total"] === 910)).toBe(true);
+  const times = after.map(({ text, metadata }) => [/number (\d+)/.exec(text)?.[1], metadata["authored_at"]]);
+  expect(times).toEqual(times.map(([number]) => [number, saidAt(Number(number))]));
 });
 
 test("a rewritten transcript replaces its drawers, and a drawer that an agent added for the file stays", async () => {

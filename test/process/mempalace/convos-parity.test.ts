@@ -21,7 +21,8 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const times = {
     filedAt: typeof filedAt,
     modified: typeof modified,
-    authored: authored === filedAt ? "when it was filed" : authored,
+    // Upstream dates all exchanges of a file by the newest: they would be dated anew whenever the file grows.
+    authored: authored === filedAt ? "when it was filed" : "when it was said",
     mtime: Number(mtime).toFixed(5),
   };
   return { id, text, rest, times };

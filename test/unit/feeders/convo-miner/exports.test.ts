@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Reading, readTranscript } from "../../../../src/feeders/convo-miner/read.ts";
+import { chunkConversation } from "../../../../src/feeders/convo-miner/chunk.ts";
 import { slackNamesOf } from "../../../../src/feeders/convo-miner/slack.ts";
+import { timesOf } from "../../../../src/feeders/convo-miner/times.ts";
 
 let folder: string;
 
@@ -22,7 +24,7 @@ function read(document: unknown, name = "conversations.json"): Reading | string 
 function texts(document: unknown): string[] {
   const reading = read(document);
   if (typeof reading === "string") throw new Error(reading);
-  return reading.conversations;
+  return reading.conversations.map(({ text }) => text);
 }
 
 type Said = [id: string, parent: string | null, role: string, content: unknown];
@@ -76,10 +78,10 @@ test("transcripts in UTF-16 and Windows-1252 are read", () => {
   const path = join(folder, "talk.jsonl");
   const line = (type: string, content: string): string => `${JSON.stringify({ type, message: { content } })}\r\n`;
   writeFileSync(path, `\uFEFF${line("user", "Brücke?")}${line("assistant", "Ja.")}`, "utf16le");
-  expect(readTranscript(path, { resumeSizeMin: 0 })).toMatchObject({ conversations: ["> Brücke?\nJa.\n"] });
+  expect(readTranscript(path, { resumeSizeMin: 0 })).toMatchObject({ conversations: [{ text: "> Brücke?\nJa.\n" }] });
   writeFileSync(path.replace(".jsonl", ".txt"), "> Br\xfccke?\nJa.", "latin1");
   expect(readTranscript(path.replace(".jsonl", ".txt"), { resumeSizeMin: 0 })).toMatchObject({
-    conversations: ["> Brücke?\nJa."],
+    conversations: [{ text: "> Brücke?\nJa." }],
   });
 });
 
@@ -116,16 +118,68 @@ test("a day in Slack is read with names, without markup, comings and goings; one
     ),
   ).toMatchObject({
     conversations: [
-      "> [Jane Roe] @max the reindex in #ops takes < 4 hours & blocks, see the page (https://example.org)\n" +
-        "[watch] Alert\ndisk is full\n",
+      {
+        text:
+          "> [Jane Roe] @max the reindex in #ops takes < 4 hours & blocks, see the page (https://example.org)\n" +
+          "[watch] Alert\ndisk is full\n",
+      },
     ],
   });
-  expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: ["> [U03] done\n"] });
+  expect(day({ user: "U03", text: "done" })).toMatchObject({ conversations: [{ text: "> [U03] done\n" }] });
 });
 
 test("account files of an export are skipped, and other JSON is filed as before", () => {
   expect(read({ id: "u", email: "jane.roe@example.org" }, "user.json")).toMatch(/^no conversation/);
   expect(read([{ uuid: "u", verified_phone: null, email_address: "a@example.org" }], "mine.json")).toMatch(/^no conv/);
   expect(read({ export_files: [] }, "export_manifest.json")).toMatch(/^no conversation/);
-  expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: ['{"theme":"dark"}'] });
+  expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: [{ text: '{"theme":"dark"}' }] });
+});
+
+/** When each drawer of the file was said. */
+function dated(document: unknown): [string, string | null | undefined][] {
+  const reading = read(document);
+  if (typeof reading === "string") throw new Error(reading);
+  return reading.conversations.flatMap(({ text, times }) => {
+    const drawers = chunkConversation(text);
+    const found = timesOf(text, times, drawers);
+    return drawers.map((drawer, at): [string, string | null | undefined] => [drawer.split("\n")[0] ?? "", found?.[at]]);
+  });
+}
+
+const LONG = "This is a sentence that is long enough. ".repeat(30);
+
+test("each exchange of an export has its own time, also in its later drawers, and a message without one its conversation's", () => {
+  const at = (month: number): number => Date.UTC(2025, month - 1, 2) / 1000;
+  const node = (id: string, parent: string | null, role: string, text: string, time?: number): [string, object] => {
+    const message = { author: { role }, content: words(text), ...(time !== undefined && { create_time: time }) };
+    return [id, { parent, children: [], message }];
+  };
+  const talk = {
+    create_time: at(1),
+    current_node: "a2",
+    mapping: Object.fromEntries([
+      node("u1", null, "user", "Which database do we take for the ledger?", at(1)),
+      node("a1", "u1", "assistant", LONG, at(2)),
+      node("u2", "a1", "user", "And which port does it listen on, please?", at(5)),
+      node("a2", "u2", "assistant", "5433"),
+    ]),
+  };
+  const [february, may] = ["2025-02-02T00:00:00.000Z", "2025-05-02T00:00:00.000Z"];
+  expect(dated([talk]).map(([, time]) => time)).toEqual([february, february, may]);
+  const said = [
+    { sender: "human", text: "What is the firing ramp for bisque?", created_at: "2025-03-10T09:00:00Z" },
+    { sender: "assistant", text: "One hundred degrees in an hour.", created_at: "2025-03-10T09:01:00Z" },
+    { sender: "human", text: "And what is it for a glaze, then?" },
+  ];
+  const claude = { uuid: "x", created_at: "2025-03-09T00:00:00Z", chat_messages: said };
+  expect(dated([claude])).toEqual([
+    ["> What is the firing ramp for bisque?", "2025-03-10T09:01:00Z"],
+    ["> And what is it for a glaze, then?", "2025-03-09T00:00:00Z"],
+  ]);
+  const day = [
+    { type: "message", user: "U01", text: "The reindex of the parcels begins now", ts: "1714550400.000100" },
+    { type: "message", user: "U02", text: "Postmortem: it has finished after 3h12m", ts: "1714561920.000100" },
+    { type: "message", user: "U01", text: "Thanks, I shall write that down today", ts: "1714564800.5" },
+  ];
+  expect(dated(day).map(([, time]) => time)).toEqual(["2024-05-01T11:12:00.000Z", "2024-05-01T12:00:00.500Z"]);
 });

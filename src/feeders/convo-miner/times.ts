@@ -1,0 +1,57 @@
+/**
+ * Finds when the parts of a transcript were said: old parts keep their times when the transcript grows. Upstream gives every
+ * drawer of a file the newest time in it. Pure. Used by the files beside this one.
+ */
+
+/** From `start`, a position in a text, on it was said at `at`; "" if that is unknown. */
+export type Time = [start: number, at: string];
+
+/** Everything that may be dropped where a text is cut. */
+const WHITE = /[\s\x1c-\x1f\x85]+/g;
+
+/** Returns the time as ISO 8601 from text, or from a number of seconds or milliseconds since the epoch; undefined for none. */
+export function timeIn(value: unknown): string | undefined {
+  if (typeof value === "string") return Number.isNaN(Date.parse(value)) ? undefined : value;
+  if (typeof value !== "number" || value <= 0) return undefined;
+  const date = new Date(value < SECONDS_MAX ? value * 1000 : value);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** A greater number is one of milliseconds: as seconds it would be the year 5138. */
+const SECONDS_MAX = 1e11;
+
+export function newer(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Date.parse(other) > Date.parse(one) ? other : one;
+}
+
+/**
+ * Returns when each drawer of a text was said; undefined if no time is known. `drawers` are parts of the text in its order, from
+ * which only white space may be missing. A drawer has the time of its beginning.
+ */
+export function timesOf(
+  text: string,
+  times: readonly Time[],
+  drawers: readonly string[],
+): (string | null)[] | undefined {
+  if (!times.some(([, at]) => at !== "")) return undefined;
+  const dense = squeeze(text);
+  let [done, position] = [0, 0];
+  const starts = times.map(([start]) => {
+    position += squeeze(text.slice(done, start)).length;
+    done = start;
+    return position;
+  });
+  let [cursor, at] = [0, 0];
+  return drawers.map((drawer) => {
+    const part = squeeze(drawer);
+    const found = Math.max(dense.indexOf(part, cursor), cursor);
+    while (at + 1 < times.length && (starts[at + 1] ?? 0) <= found) at += 1;
+    cursor = found + part.length;
+    return times[at]?.[1] || null;
+  });
+}
+
+function squeeze(text: string): string {
+  return text.replace(WHITE, "");
+}
