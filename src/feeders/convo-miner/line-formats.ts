@@ -7,6 +7,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";
+import { isUnsaid, spokenContent } from "./spoken.ts";
 import { timeIn } from "./times.ts";
 import { type Conversation, Transcript, type TranscriptState } from "./transcript.ts";
 
@@ -46,7 +47,8 @@ export class LineFormat {
   /** True once it has found a conversation. */
   isSure(): boolean {
     const { hasHeader, transcript } = this.#open;
-    return (hasHeader || !this.#needsHeader) && transcript.count >= MESSAGES_MIN;
+    if (!this.#needsHeader) return transcript.count >= (hasHeader ? 1 : MESSAGES_MIN);
+    return hasHeader && transcript.count >= MESSAGES_MIN;
   }
 
   state(): LineState {
@@ -63,10 +65,14 @@ export const LINE_FORMATS: Readonly<Record<LineFormatName, (line: Fields, open: 
   pi: messagesBy(piLine),
 };
 
-function claudeLine(line: Fields, { transcript, tools }: Open): void {
+function claudeLine(line: Fields, open: Open): void {
+  const { transcript, tools } = open;
   const message = line["message"] ?? {};
   if (!isRecord(message)) return;
-  const content = message["content"] ?? "";
+  // Only Claude Code's own files have it: one message of such a file is a conversation, and none is none.
+  if ("parentUuid" in line) open.hasHeader = true;
+  if (isUnsaid(line)) return;
+  const content = spokenContent(message["content"] ?? "");
   const blocks: unknown[] = Array.isArray(content) ? content : [];
   const at = timeIn(line["timestamp"]);
   if (line["type"] === "assistant") {

@@ -19,7 +19,7 @@ export type ScanState = {
   formats: Partial<Record<LineFormatName, LineState>>;
   questions: number;
   authoredAt: string | null;
-  isCodex: boolean;
+  agent: string | null;
 };
 
 export type LineResult = { format: LineFormatName; conversation: Conversation };
@@ -29,7 +29,7 @@ export class LineScan {
   readonly #formats: [LineFormatName, LineFormat][];
   #questions = 0;
   #authoredAt: string | undefined;
-  #isCodex = false;
+  #agent: string | undefined;
 
   /** With `resume` the scan continues from that state. */
   constructor(resume?: ScanState) {
@@ -39,7 +39,7 @@ export class LineScan {
     this.#formats = names.map((name) => [name, new LineFormat(name, resume?.formats[name])]);
     this.#questions = resume?.questions ?? 0;
     this.#authoredAt = resume?.authoredAt ?? undefined;
-    this.#isCodex = resume?.isCodex ?? false;
+    this.#agent = resume?.agent ?? undefined;
   }
 
   /** Takes a line as read from a file; white space around it does not matter. */
@@ -60,7 +60,8 @@ export class LineScan {
     const { timestamp, type } = entry;
     if (typeof timestamp === "string" && (this.#authoredAt === undefined || timestamp > this.#authoredAt))
       this.#authoredAt = timestamp;
-    if (type === "session_meta") this.#isCodex = true;
+    if (type === "session_meta") this.#agent = "Codex";
+    else if ("parentUuid" in entry) this.#agent ??= "Claude Code";
     for (const [, format] of this.#formats) format.take(entry);
     // The first format is the one that wins as soon as it has anything.
     if (this.#formats.length > 1 && this.#formats[0]?.[1].isSure() === true) this.#formats.length = 1;
@@ -71,9 +72,9 @@ export class LineScan {
     return this.#questions >= QUESTIONS_MIN;
   }
 
-  /** True for a Codex session, which never counts as plain text, even while it is empty. */
-  get isCodex(): boolean {
-    return this.#isCodex;
+  /** The agent whose session it is for sure. It never counts as plain text, even while it is empty. */
+  get agent(): string | undefined {
+    return this.#agent;
   }
 
   /** The newest time on any line. */
@@ -84,7 +85,7 @@ export class LineScan {
   /** The first format that found a conversation. */
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
-      if (format === "gemini" && this.#isCodex) return undefined;
+      if (format === "gemini" && this.#agent === "Codex") return undefined;
       const conversation = reader.conversation();
       if (conversation !== undefined) return { format, conversation };
     }
@@ -97,7 +98,7 @@ export class LineScan {
       formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
       questions: this.#questions,
       authoredAt: this.#authoredAt ?? null,
-      isCodex: this.#isCodex,
+      agent: this.#agent ?? null,
     });
   }
 }

@@ -68,7 +68,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
       const { checkpoint, resumedAt } = read;
       if (found !== undefined)
         return { conversations: [found.conversation], authoredAt, ...named, checkpoint, resumedAt };
-      if (read.scan.isCodex) return "a Codex session without a conversation";
+      if (read.scan.agent !== undefined) return `a ${read.scan.agent} session without a conversation`;
     }
     const isDocument = read !== undefined && !read.scan.isPlain;
     const { text, lost } = readWhole(file);

@@ -1,7 +1,8 @@
 /**
- * Reads sessions from Claude Code's own transcripts, without the parts that nobody said: caveats, summaries, slash
- * commands, side chains. Source: harnesses.md 3.4.
+ * Reads sessions from Claude Code's own transcripts, without side chains and without what nobody said (spoken.ts).
+ * Source: harnesses.md 3.4.
  */
+import { isUnsaid, spokenContent } from "../convo-miner/spoken.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";
 import {
@@ -15,7 +16,6 @@ import {
   type Turn,
 } from "./session.ts";
 
-const COMMANDS = ["<command-name>", "<command-message>", "<local-command"];
 const TITLE_MAX = 80;
 
 export function openClaudeCode(root: string, includeSubagents: boolean): SessionSource {
@@ -36,14 +36,12 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
   for (const line of lines) {
     if (session.directory === "") session.directory = textOf(line["cwd"]);
     if (line["type"] === "summary" && session.title === "") session.title = textOf(line["summary"]);
-    const isSpoken = line["isMeta"] !== true && line["isCompactSummary"] !== true;
     const isMain = includeSubagents || line["isSidechain"] !== true;
-    if (!isSpoken || !isMain || (line["type"] !== "user" && line["type"] !== "assistant")) continue;
+    if (isUnsaid(line) || !isMain || (line["type"] !== "user" && line["type"] !== "assistant")) continue;
     const atMs = timeOf(line["timestamp"]);
     if (Number.isNaN(session.createdMs)) session.createdMs = atMs;
     const message = fieldsOf(line["message"]);
-    const blocks = blocksOf(message["content"], (block) => toolBlock(block, calls));
-    if (line["type"] === "user" && blocks.some(isCommand)) continue;
+    const blocks = blocksOf(spokenContent(message["content"]), (block) => toolBlock(block, calls));
     add(session.turns, { id: idOf(line, message), role: line["type"], atMs, blocks });
   }
   if (session.title === "") session.title = titleOf(session.turns);
@@ -74,10 +72,6 @@ function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   };
   calls.set(call.id, call);
   return [call];
-}
-
-function isCommand(block: Block): boolean {
-  return block.type === "text" && COMMANDS.some((start) => block.text.startsWith(start));
 }
 
 /** Returns the first words of the first question. */

@@ -24,14 +24,10 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
     else blocks.push(block);
   }
   return messages.flatMap(({ id, time, data }) => {
-    const { role, summary, error } = parse(data);
+    const { role, summary } = parse(data);
     // A summary repeats what the session already holds.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
-    const failure = errorText(error);
-    const blocks: Block[] = [
-      ...(blocksOf.get(id) ?? []),
-      ...(failure === undefined ? [] : [{ type: "text" as const, text: failure }]),
-    ];
+    const blocks = blocksOf.get(id) ?? [];
     // A user calls no tools: blocks that a command leaves there were not said by anybody.
     const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
     return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
@@ -51,11 +47,8 @@ function typedBlocks(type: string, message: Fields): Block[] {
   switch (type) {
     case "user":
       return [filled("text", message["text"]), ...list(message["files"]).map(fileBlock)].filter(isBlock);
-    case "assistant": {
-      const failure = typedError(message["error"]);
-      const said = failure === undefined ? undefined : filled("text", `[error] ${failure}`);
-      return [...list(message["content"]).map(contentBlock), said].filter(isBlock);
-    }
+    case "assistant":
+      return list(message["content"]).map(contentBlock).filter(isBlock);
     case "shell": {
       // The user typed it: it is shown as the tool that agents have for it.
       const { command, output } = message;
@@ -141,12 +134,6 @@ function toolBlock(part: Fields): Block {
   if (state["status"] === "completed") return { ...call, output: textOf(state["output"]) };
   if (state["status"] === "error") return { ...call, output: `Error: ${textOf(state["error"])}`, isError: true };
   return call;
-}
-
-function errorText(error: unknown): string | undefined {
-  if (!isRecord(error)) return undefined;
-  const message = textOf(fieldsOf(error["data"])["message"]);
-  return `[error] ${textOf(error["name"]) || "Error"}${message === "" ? "" : `: ${message}`}`;
 }
 
 function parse(json: string): Fields {

@@ -109,8 +109,7 @@ test("a session becomes a transcript with a header turn, tool pairs and reasonin
   expect(text).toContain(
     '[reasoning] It may be the lock.\n[Bash] ls -la\n→ a\n→ b\n[Read /src/lock.ts:5-15]\n[palace_search] {"query":"lock"}\n→ found\nThe lock was stale.',
   );
-  expect(text).toContain("[error] APIError: overloaded");
-  expect(text).not.toMatch(/injected|a summary|secret|file content/);
+  expect(text).not.toMatch(/injected|a summary|secret|file content|overloaded/);
   await using agent = await palace.shim();
   const { results: hits } = (await agent.call("mempalace_search", { query: "stale lock", wing: "my_app" })) as {
     results: { text: string }[];
