@@ -8,6 +8,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { feedTranscripts } from "../convo-miner/file-transcripts.ts";
 import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
+import { copiesIn } from "./copies.ts";
 import { ofName, readNotes, writeNotes } from "../notes.ts";
 import type { FeedDeps, FeedWatch } from "../run.ts";
 import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
@@ -126,14 +127,18 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   }
   const whole = source.read(head);
   if (whole === undefined) return undefined;
-  const { session, without } = withoutFiled(whole, notes);
+  // A session of pi may give up a branch that its fork goes on with; a file of Claude Code only grows.
+  const copies = options.harness === "claude-code" ? copiesIn(whole, head.id, run) : whole.copies;
+  const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
+  const first = whole.turns[0]?.id;
   // A fork counts with the messages that it copied; a fork without new turns counts 0.
   const messages = session.turns.length === 0 ? 0 : whole.turns.length;
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
     ...(without.length > 0 && { without }),
     ...(lastMs !== undefined && { lastMs }),
+    ...(first !== undefined && { first }),
   };
   if (messages < options.minMessages) {
     report.tooShort += 1;
@@ -153,8 +158,12 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
  * Removes from a fork the turns that an earlier session was staged with, so that they are not filed again. `without`:
  * the sessions that hold those turns.
  */
-function withoutFiled(session: Session, { sessions }: stage.StageNotes): { session: Session; without: string[] } {
-  const { copies, turns } = session;
+function withoutFiled(
+  session: Session,
+  copies: Session["copies"],
+  { sessions }: stage.StageNotes,
+): { session: Session; without: string[] } {
+  const { turns } = session;
   const without = new Set<string>();
   const own = turns.filter(({ id, atMs }) => {
     const earlier = copies?.get(id) ?? "";

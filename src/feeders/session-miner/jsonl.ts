@@ -36,17 +36,21 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
           { cause: error },
         );
       }
-      return names
-        .filter((name) => name.endsWith(".jsonl") && (deep || name.split("/").length <= 2))
-        .sort()
-        .flatMap((name) => {
-          const path = join(root, name);
-          const stat = statSync(path, { throwIfNoEntry: false });
-          if (stat?.isFile() !== true || stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return [];
-          const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
-          files.set(id, path);
-          return [{ id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` }];
-        });
+      return (
+        names
+          .filter((name) => name.endsWith(".jsonl") && (deep || name.split("/").length <= 2))
+          .sort()
+          .flatMap((name) => {
+            const path = join(root, name);
+            const stat = statSync(path, { throwIfNoEntry: false });
+            if (stat?.isFile() !== true || stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return [];
+            const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
+            files.set(id, path);
+            return [{ id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` }];
+          })
+          // The original comes before its forks.
+          .sort((one, other) => one.updatedMs - other.updatedMs)
+      );
     },
     read: (head) => {
       const path = files.get(head.id);

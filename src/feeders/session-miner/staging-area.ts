@@ -20,6 +20,8 @@ export type Staged = {
   file: string;
   /** When the last of its turns was said, ms since the epoch. Older notes do not have it. */
   lastMs?: number;
+  /** Id of its first turn, which a fork has as well. Older notes do not have it. */
+  first?: string;
   /** Sessions that it is a fork of; its transcript leaves out the turns that they were staged with. */
   without?: readonly string[];
 };

@@ -199,7 +199,7 @@ test("filters choose sessions; subagents are left out unless asked for", async (
   expect(await names("--min-messages", "2", "--session", "ses_short")).toEqual([
     "project: Session ses_short (2 messages)",
   ]);
-  expect(await names("--since", "2025-01-01")).toEqual(["my_app: Fix the\nbroker (5 messages)"]);
+  expect(await names("--since", "2025-01-01")).toEqual(["my_app: Fix the\nbroker (4 messages)"]);
   expect(await names("--include-subagents", "--wing", "x")).toHaveLength(3);
   expect(readdirSync(palace.home).sort()).toEqual([".local"]);
   expect(await feed(palace, ["--no-repair"])).toMatchObject({ sessions: 3, tooShort: 1, filed: 2 });

@@ -1,4 +1,5 @@
 /** Forks in opencode: a copied message is filed exactly once, with the fork if no other session has it. */
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -100,4 +101,30 @@ test("a fork is filed with the shared messages that the original session was fil
   await feed(palace, "--session", "ses_fork");
   for (const word of ["ferns", "mosses", "lichens", "horsetails", "bracken"]) expect(times(palace, word), word).toBe(1);
   database.close();
+});
+
+test("sessions of Claude Code that begin as another are filed without what that holds, also when they go on in turn", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, ".claude/projects/-home-u-app");
+  mkdirSync(root, { recursive: true });
+  const write = (session: string, ...said: string[]): void => {
+    const lines = said.map((text, at) => {
+      const timestamp = new Date(dayMs + at * 1000).toISOString();
+      const ids = { uuid: `id-${text}`, parentUuid: null, sessionId: session, timestamp, cwd: "/home/u/app" };
+      return JSON.stringify({ ...ids, type: "user", message: { role: "user", content: text } });
+    });
+    writeFileSync(join(root, `${session}.jsonl`), `${lines.join("\n")}\n`);
+  };
+  const run = (): Promise<SessionReport> => feed(palace, "--from", "claude-code", "--min-messages", "1");
+  const shared = ["ferns", "mosses", "lichens"];
+  write("second", ...shared);
+  await run();
+  // Its name comes first, and it is newer.
+  write("first", ...shared, "horsetails");
+  write("third", ...shared, "horsetails", "bracken");
+  utimesSync(join(root, "third.jsonl"), Date.now() / 1000 + 60, Date.now() / 1000 + 60);
+  expect(await run()).toMatchObject({ sessions: 3, filed: 2, unchanged: 1 });
+  write("second", ...shared, "quillworts");
+  expect(await run()).toMatchObject({ filed: 1 });
+  for (const word of [...shared, "horsetails", "bracken", "quillworts"]) expect(times(palace, word), word).toBe(1);
 });

@@ -1,0 +1,29 @@
+/**
+ * Finds the turns that a session of Claude Code has copied from another. A fork and a resumed session begin with the messages of the
+ * other, under the same ids. The staged transcript of the other tells what it is filed with. Used by file-sessions.ts.
+ */
+import { readText } from "../notes.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { fieldsOf, textOf } from "../fields.ts";
+import type { Session } from "./session.ts";
+import { stagedPath, type StageNotes } from "./staging-area.ts";
+
+type Place = { home: string; notes: StageNotes; ids: ReadonlySet<string> };
+
+/** Returns the session that holds each copied turn, by the turn's id. `own` is the session's own id in the notes. */
+export function copiesIn({ turns }: Session, own: string, { home, notes, ids }: Place): ReadonlyMap<string, string> {
+  const copies = new Map<string, string>();
+  const first = turns[0]?.id ?? "";
+  if (first === "") return copies;
+  for (const [other, { first: begun, wing, file }] of Object.entries(notes.sessions)) {
+    if (begun !== first || other === own || file === "" || !ids.has(other)) continue;
+    const held = idsIn(readText(stagedPath(home, wing, file)) ?? "");
+    for (const { id } of turns) if (!copies.has(id) && (held.has(id) || held.has(`${id}-0`))) copies.set(id, other);
+  }
+  return copies;
+}
+
+/** The ids of a transcript's lines: a user's turn has one with its own id, an answer begins with that and `-0`. */
+function idsIn(transcript: string): Set<string> {
+  return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
+}
