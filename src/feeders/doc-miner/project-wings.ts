@@ -1,8 +1,7 @@
 /** The wings that may hold what is known of the folder that an agent works in. */
-import { readFileSync, statSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
-import { findAbove } from "./root.ts";
+import { findAbove, mainOf } from "./worktree.ts";
 
 /**
  * Returns the wing of mempalace.yaml, and those named after the folder, after the repository that it is in, and after the
@@ -23,18 +22,6 @@ export async function wingsOfProject(cwd: string): Promise<string[]> {
 
 function wingNamed(folder: string | undefined): string {
   return wingOfFolder(folder ?? "");
-}
-
-/** `.git` of a worktree is a file that names `MAIN/.git/worktrees/NAME`. */
-function mainOf(repository: string): string | undefined {
-  try {
-    const git = join(repository, ".git");
-    if (!statSync(git).isFile()) return undefined;
-    const [, main] = /^gitdir: (.+)\/\.git\/worktrees\/[^/]+\s*$/.exec(readFileSync(git, "utf8")) ?? [];
-    return main === undefined ? undefined : resolve(repository, main);
-  } catch {
-    return undefined;
-  }
 }
 
 async function settled(folder: string): Promise<string[]> {

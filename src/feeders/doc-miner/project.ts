@@ -3,7 +3,7 @@
  * rooms. Used by file-documents.ts and `why`. Source: palace.md 3.5; names per 2.6.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
-import { basename, join, sep } from "node:path";
+import { basename, join, posix, sep, win32 } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
@@ -38,9 +38,10 @@ export async function readProject(root: string, wing: string | undefined): Promi
   return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", ...rest };
 }
 
-/** Slug of a folder's name; characters that no wing may have become underscores. */
+/** Slug of a folder's name, also on Windows; characters that no wing may have become underscores. */
 export function wingOfFolder(root: string): string {
-  const slug = basename(root).toLowerCase().replace(/[ -]/g, "_");
+  const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(root);
+  const slug = (isWindows ? win32 : posix).basename(root).toLowerCase().replace(/[ -]/g, "_");
   const safe = slug.replace(/[^\p{L}\p{N}_.']/gu, "_").replace(/\.{2,}/g, ".");
   const name = Array.from(safe.replace(/^[^\p{L}\p{N}]+/u, ""))
     .slice(0, 128)

@@ -5,6 +5,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
+import { findAbove, projectFolder } from "./worktree.ts";
 import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
@@ -29,8 +30,8 @@ export async function projectAround(
   if (found === undefined) return undefined;
   const { root, from } = found;
   // An unusable project file must not keep a note from being filed.
-  const wing = from.wing ?? (await readProject(root, undefined).catch(() => undefined))?.wing;
-  return { root, wing: wing ?? wingOfFolder(root) };
+  const wing = from.wing ?? (await readProject(projectFolder(root), undefined).catch(() => undefined))?.wing;
+  return { root, wing: wing ?? wingOfFolder(projectFolder(root)) };
 }
 
 function findProject(file: string, cacheDir: string): Root | undefined {
@@ -42,14 +43,6 @@ function findProject(file: string, cacheDir: string): Root | undefined {
   return versioned === undefined
     ? undefined
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
-}
-
-/** Returns the nearest of the folder and those above it that has an entry of one of the names. */
-export function findAbove(folder: string, names: readonly string[]): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    if (names.some((name) => existsSync(join(at, name)))) return at;
-    if (at === dirname(at)) return undefined;
-  }
 }
 
 /** Lists folders below `dir` that this palace holds in another wing than the one a run of `dir` files into. */

@@ -21,6 +21,7 @@ import { decodeText } from "../decode.ts";
 import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";
+import { isCopyWithin } from "./worktree.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
@@ -117,6 +118,9 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
   // The project itself may be called `build`; only folders inside it are judged by name.
   const refusal = folder === "" ? undefined : front.refuseFolder("", names);
   if (refusal !== undefined) return explain(`folder ${folder} is ${refusal}`);
+  const mayBeCopy = folder !== "" && names.includes(".git") && !isIncluded(walking, folder);
+  if (mayBeCopy && isCopyWithin(root, join(root, folder)))
+    return explain(`folder ${folder} is a git worktree of a repository in this folder`);
   const chain = ignoreFiles ? enterFolder(above, root, folder, names) : above;
 
   for (const entry of entries) {

@@ -9,6 +9,7 @@ import { feedTranscripts } from "../convo-miner/file-transcripts.ts";
 import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { checkName, readProject, wingOfFolder } from "../doc-miner/project.ts";
 import { copiesIn } from "./copies.ts";
+import { projectFolder } from "../doc-miner/worktree.ts";
 import { ofName, readNotes, writeNotes } from "../notes.ts";
 import type { FeedDeps, FeedWatch } from "../run.ts";
 import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
@@ -145,7 +146,9 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
     notes.sessions[head.id] = entry;
     return undefined;
   }
-  const wing = await wingOf(session.directory);
+  // A session that is filed stays where it is, whatever its project is called now: in two wings it would be there twice.
+  const isFiled = options.wing === undefined && noted !== undefined && noted.file !== "";
+  const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
   const path = stage.stagedPath(home, wing, file);
   if (options.dryRun) return rehearsed(session, wing, path);
@@ -217,14 +220,15 @@ function wingFinder(watch: FeedWatch): (directory: string) => Promise<string> {
 }
 
 async function wingOfProject(directory: string, watch: FeedWatch): Promise<string> {
+  const folder = projectFolder(directory);
   try {
-    return (await readProject(directory, undefined)).wing;
+    return (await readProject(folder, undefined)).wing;
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
-    const wing = wingOfFolder(directory);
+    const wing = wingOfFolder(folder);
     // A deleted project has no settings, which needs no notice.
-    if (statSync(directory, { throwIfNoEntry: false }) !== undefined)
-      watch.notice(`${directory}: ${error.message}; its sessions go to wing "${wing}"`);
+    if (statSync(folder, { throwIfNoEntry: false }) !== undefined)
+      watch.notice(`${folder}: ${error.message}; its sessions go to wing "${wing}"`);
     return wing;
   }
 }

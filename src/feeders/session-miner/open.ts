@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../doc-miner/project.ts";
+import { projectFolder } from "../doc-miner/worktree.ts";
 import { openClaudeCode } from "./claude-code.ts";
 import { openOpencode } from "./opencode.ts";
 import { openPi } from "./pi.ts";
@@ -40,7 +41,7 @@ export async function saidInOpencode(
     const texts = own.map(({ blocks }) =>
       blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" "),
     );
-    return { texts, wing: wingOfFolder(session.directory) };
+    return { texts, wing: wingOfFolder(projectFolder(session.directory)) };
   } finally {
     source.close();
   }

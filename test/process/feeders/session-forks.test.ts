@@ -106,11 +106,12 @@ test("a fork is filed with the shared messages that the original session was fil
 test("sessions of Claude Code that begin as another are filed without what that holds, also when they go on in turn", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-home-u-app");
+  const folder = join(palace.home, "app");
   mkdirSync(root, { recursive: true });
   const write = (session: string, ...said: string[]): void => {
     const lines = said.map((text, at) => {
       const timestamp = new Date(dayMs + at * 1000).toISOString();
-      const ids = { uuid: `id-${text}`, parentUuid: null, sessionId: session, timestamp, cwd: "/home/u/app" };
+      const ids = { uuid: `id-${text}`, parentUuid: null, sessionId: session, timestamp, cwd: folder };
       return JSON.stringify({ ...ids, type: "user", message: { role: "user", content: text } });
     });
     writeFileSync(join(root, `${session}.jsonl`), `${lines.join("\n")}\n`);
@@ -127,4 +128,11 @@ test("sessions of Claude Code that begin as another are filed without what that 
   write("second", ...shared, "quillworts");
   expect(await run()).toMatchObject({ filed: 1 });
   for (const word of [...shared, "horsetails", "bracken", "quillworts"]) expect(times(palace, word), word).toBe(1);
+
+  // Its project has another wing now: the session goes on where it is filed.
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "mempalace.yaml"), "wing: renamed\n");
+  write("second", ...shared, "quillworts", "whisk");
+  expect(await run()).toMatchObject({ filed: 1, wings: ["app"] });
+  expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
 });
