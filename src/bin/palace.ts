@@ -8,7 +8,7 @@ import { furtherHelp, overview } from "../cli/commands/help.ts";
 import { findSub, loaderOf } from "../cli/commands/load.ts";
 import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
 import { OLD_NAMES, WORDS } from "../cli/commands/table.ts";
-import { nearestWord } from "../cli/terminal/nearest.ts";
+import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
 import { hasFlag, reportError, runVerb, type Verb } from "../cli/define-verb.ts";
 

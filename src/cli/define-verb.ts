@@ -12,7 +12,7 @@ import { leave } from "../base/exit-process.ts";
 import { unwritable } from "../base/state-files.ts";
 import { VERSION } from "../base/version.ts";
 import { PalaceError } from "../base/errors.ts";
-import { nearestWord } from "./terminal/nearest.ts";
+import { nearestWord } from "../base/nearest.ts";
 import { Output } from "./terminal/output.ts";
 import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
 import { spelled } from "./terminal/spelling.ts";

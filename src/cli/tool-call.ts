@@ -6,7 +6,7 @@ import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
-import { nearestWord } from "./terminal/nearest.ts";
+import { nearestWord } from "../base/nearest.ts";
 
 export async function callOrSpool(call: CommandCall): Promise<Json> {
   const { config, agent } = call;

@@ -160,6 +160,18 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
+    name: "spelled-filters",
+    versions: BOTH,
+    tools: ["search", "list_drawers", "list_rooms"],
+    what: "a wing, room or source that no drawer has is taken for the only one that differs in case, separators or folders in front; a `hint` says so, or names the nearest ones",
+    why: "an exact name answers as ever; upstream finds nothing, and does not say that the name is unknown",
+    mend: (theirs, ours) => {
+      const hint = "value" in ours && isRecord(ours.value) ? ours.value["hint"] : undefined;
+      if (typeof hint !== "string") return undefined;
+      return hint.includes("searched in ") ? [{}, {}] : [theirs, withoutKeys(ours, ["hint"])];
+    },
+  },
+  {
     name: "search-notes",
     versions: BOTH,
     tools: ["search"],

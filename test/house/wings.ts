@@ -2,7 +2,7 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 1_900,
+  base: 1_942,
   protocol: 2_700,
   config: 1_600,
   wire: 4_250,
@@ -111,6 +111,7 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "port/search",
     "port/source",
     "search/explain",
+    "search/names",
     "search/search-tool",
     "source/source-list",
     "text/python-repr",
@@ -261,7 +262,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "define-verb",
     "executable",
     "terminal/log-rotation",
-    "terminal/nearest",
     "terminal/place",
     "terminal/spelling",
     "upstream/absent",

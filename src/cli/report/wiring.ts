@@ -12,7 +12,7 @@ import { armFault } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
-import { nearestWord } from "../terminal/nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** `palace`: the folder that was named by --palace; agents then get the very same. */

@@ -10,7 +10,7 @@ import type { Config } from "../../config/config.ts";
 import { vanishedPalace } from "../../base/state-files.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 
 /** A command's demand on --palace: an existing palace; a palace or a place for a new one; anything. */
 export type Place = "there" | "anew" | "any";

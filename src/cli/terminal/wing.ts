@@ -1,6 +1,6 @@
 /** Reports a wing that a person names and that the palace does not have. */
 import type { Client } from "../../wire/client/client.ts";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import { type Output, printable } from "./output.ts";
 
 /**

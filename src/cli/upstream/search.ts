@@ -42,6 +42,8 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
     const window = { ...(since !== undefined && { since }), ...(before !== undefined && { before }) };
     const found = (await client.callTool("mempalace_search", { query, limit, ...place, ...window, ...asked })) as {
       error?: string;
+      hint?: string;
+      filters?: { wing: string | null; room: string | null };
       results?: Hit[];
     };
     if (out.isJson) out.document(found);
@@ -52,13 +54,14 @@ Finds anything, exact words. Exit code 1 when there is no palace; 0 also when no
     }
     if (out.isJson) return 0;
     const hits = found.results ?? [];
+    if (found.hint !== undefined) out.notice(found.hint);
     if (hits.length === 0) {
       out.text(`\n  No results found for: "${printable(query)}"`);
       return 0;
     }
     const filters = [
-      ...(wing === undefined ? [] : [`Wing: ${wing}`]),
-      ...(room === undefined ? [] : [`Room: ${room}`]),
+      ...(wing === undefined ? [] : [`Wing: ${found.filters?.wing ?? wing}`]),
+      ...(room === undefined ? [] : [`Room: ${found.filters?.room ?? room}`]),
     ];
     const head = [`Results for: "${query}"`, ...filters].map((line) => `  ${printable(line)}`);
     out.text(`\n${"=".repeat(WIDTH)}\n${head.join("\n")}\n${"=".repeat(WIDTH)}\n`);

@@ -2,7 +2,7 @@
 import { completionsFor, SHELLS } from "../commands/completions.ts";
 import { describeCommands, wordsFor } from "../commands/described.ts";
 import { manPage } from "../commands/man.ts";
-import { nearestWord } from "../terminal/nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import { defineVerb, usageError } from "../define-verb.ts";
 
 const USAGE = `palace completions bash|zsh|fish

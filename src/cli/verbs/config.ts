@@ -17,7 +17,7 @@ import { type BrokerBox, brokerBox } from "../docker/owner.ts";
 import { editSettings } from "../settings/edit.ts";
 import { configInBox, rowsInBox } from "../settings/box.ts";
 import { type SettingRow, settingRows, sourceText } from "../settings/sources.ts";
-import { nearestWord } from "../terminal/nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../define-verb.ts";
 

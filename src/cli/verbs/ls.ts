@@ -3,7 +3,7 @@ import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { sourcesShown } from "../../feeders/came-from.ts";
 import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
-import { nearestWord } from "../terminal/nearest.ts";
+import { type Found, findRoom, findWing } from "../../memory/search/names.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
@@ -13,6 +13,7 @@ const LIMIT_MAX = 100;
 const TITLE_COLUMNS = 70;
 
 type Rooms = Readonly<Record<string, number>>;
+type Place = { wing: string | undefined; room: string | undefined; hint?: string };
 
 export const verb = defineVerb({
   usage: `palace ls [WING[/ROOM]] [--recent] [--limit N] [--page N]
@@ -30,17 +31,19 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
     const page = readCount(values.page, "page", 1, 1);
     const client = await connect(config.agentName ?? "palace ls");
     const wings = await wingsOf(client);
-    const { wing, room } = readPlace(given, wings);
+    const { wing, room, hint } = readPlace(given, wings);
+    const told = hint === undefined ? {} : { hint };
+    if (hint !== undefined) out.notice(hint);
     const paging = values.limit !== undefined || values.page !== undefined;
     if (room === undefined && values.recent !== true && !paging) {
       if (wing === undefined) tellWings(wings, out);
-      else tellRooms(wing, wings[wing] ?? {}, out);
+      else tellRooms({ wing, rooms: wings[wing] ?? {}, ...told }, out);
       return 0;
     }
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const found = await client.call("drawer.list", { ...place, limit, offset: (page - 1) * limit });
     const drawers = found.drawers as unknown as ShownDrawer[];
-    if (out.isJson) return out.document({ ...place, ...found });
+    if (out.isJson) return out.document({ ...place, ...found, ...told });
     const sourceOf = sourcesShown(config);
     out.table(
       drawers.map((drawer) => [
@@ -67,35 +70,36 @@ async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
   return wings;
 }
 
-/** A wing may have a slash in its name: the longest wing that fits is meant. Errors: PROTOCOL_BAD_PARAMS. */
-function readPlace(
-  given: string,
-  wings: Readonly<Record<string, Rooms>>,
-): { wing: string | undefined; room: string | undefined } {
+/**
+ * A wing may have a slash in its name: the longest wing that fits is meant. `hint` says which names are listed instead of those that
+ * were typed. Errors: PROTOCOL_BAD_PARAMS.
+ */
+function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place {
   if (given === "") return { wing: undefined, room: undefined };
   const asked = given.replace(/\/$/, "");
-  if (Object.hasOwn(wings, asked)) return { wing: asked, room: undefined };
-  const wing = Object.keys(wings)
-    .filter((one) => asked.startsWith(`${one}/`))
-    .sort((a, b) => b.length - a.length)[0];
-  if (wing === undefined) {
-    const [name = ""] = asked.split("/");
-    throw absent(`there is no wing ${name}`, nearestWord(name, Object.keys(wings)), "palace ls");
-  }
-  const room = asked.slice(wing.length + 1);
-  const rooms = wings[wing] ?? {};
-  if (Object.hasOwn(rooms, room)) return { wing, room };
-  const near = nearestWord(room, Object.keys(rooms));
-  throw absent(
-    `there is no room ${room} in ${wing}`,
-    near === undefined ? near : `${wing}/${near}`,
-    `palace ls ${quoted(wing)}`,
-  );
+  const names = Object.keys(wings);
+  const whole = findWing(asked, names);
+  if (whole.name === asked) return { wing: asked, room: undefined };
+  const begun = names.filter((one) => asked.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0];
+  const end = begun?.length ?? asked.indexOf("/");
+  if (end < 0) return { wing: nameOf(whole, ""), room: undefined, ...hintIn(whole) };
+  const inWing = findWing(asked.slice(0, end), names);
+  const wing = nameOf(inWing, "");
+  const inRoom = findRoom(asked.slice(end + 1), Object.keys(wings[wing] ?? {}), wing);
+  return { wing, room: nameOf(inRoom, wing), ...hintIn(inWing, inRoom) };
 }
 
-function absent(problem: string, near: string | undefined, list: string): PalaceError {
-  const hint = near === undefined ? `to see which there are: ${list}` : `did you mean: palace ls ${quoted(near)}`;
-  return new PalaceError("PROTOCOL_BAD_PARAMS", problem, hint);
+/** `wing`: the one whose rooms are looked through, or "". Errors: PROTOCOL_BAD_PARAMS, for a name that is unknown or could be several. */
+function nameOf({ name, hint = "", near: [near] = [] }: Found, wing: string): string {
+  if (name !== undefined) return name;
+  const list = `to see which there are: palace ls${wing === "" ? "" : ` ${quoted(wing)}`}`;
+  const meant = near === undefined ? list : `did you mean: palace ls ${quoted(wing === "" ? near : `${wing}/${near}`)}`;
+  throw new PalaceError("PROTOCOL_BAD_PARAMS", hint, meant);
+}
+
+function hintIn(...found: Found[]): { hint?: string } {
+  const hints = found.flatMap(({ hint }) => hint ?? []);
+  return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
 function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
@@ -110,8 +114,9 @@ function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
   if (rows.length === 0) out.notice(out.spelled('Nothing is filed yet. Begin with: palace add "what to remember"'));
 }
 
-function tellRooms(wing: string, rooms: Rooms, out: Output): void {
-  if (out.isJson) return void out.document({ wing, rooms });
+function tellRooms(told: { wing: string; rooms: Rooms; hint?: string }, out: Output): void {
+  if (out.isJson) return void out.document(told);
+  const { wing, rooms } = told;
   const rows = Object.entries(rooms).sort(([, a], [, b]) => b - a);
   out.table(rows.map(([room, drawers]) => [`${wing}/${room}`, plural(drawers, "drawer")]));
 }

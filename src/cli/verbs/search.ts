@@ -9,7 +9,6 @@ import { causeOf } from "../proof/search-here.ts";
 import { shortId, titleOf } from "../terminal/drawer.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { passageOf } from "../terminal/passage.ts";
-import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
@@ -80,8 +79,7 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     });
     const tookMs = performance.now() - startedAt;
     const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
-    const isEmpty = !Array.isArray(found["results"]) || found["results"].length === 0;
-    if (values.wing !== undefined && isEmpty) await tellAbsentWing(client, values.wing, out);
+    if (typeof found["hint"] === "string" && found["error"] === undefined) out.notice(found["hint"]);
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
     if (out.isJson) return out.document(found);

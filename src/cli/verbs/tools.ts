@@ -2,7 +2,7 @@
 import type { ToolInfo } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../protocol/spec.ts";
-import { nearestWord } from "../terminal/nearest.ts";
+import { nearestWord } from "../../base/nearest.ts";
 import { type Cell, type Output, shorten } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
 

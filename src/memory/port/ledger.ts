@@ -116,6 +116,8 @@ export interface LedgerReader {
   idsByPart(part: string, limit: number): string[];
   /** Drawer counts by wing and room, kept by the ledger, so the cost does not grow with the drawers. */
   places(): { wing: string; room: string; drawers: number }[];
+  /** Tells whether the place has drawers. */
+  holds(place: PlaceFilter): boolean;
   /** The last `limit` drawers filed, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** The last `limit` drawers that no miner made, in row order: of these wings, or of all others with `isOutside`. */
@@ -145,6 +147,11 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];
+  /**
+   * Returns sources of a place whose names end with this path, but for case and separators; if there are none, sources whose file
+   * names are like it. Reads the names of all sources.
+   */
+  sourcesLike(path: string, place: PlaceFilter, limit: number): string[];
   /** Sources without a filing record of ours, page by page. */
   minedSources(query: MinedQuery): MinedPage;
   readonly graph: GraphReader;

@@ -38,15 +38,16 @@ export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, leng
   return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
 }
 
-/** Judges the whole answer, besides its hits. `phrases`: quoted in the query. */
+/** Judges the whole answer, besides its hits. `phrases`: quoted in the query; `isMissed`: a hint explains the empty answer. */
 export function verdictOn(
   hits: readonly Record<string, unknown>[],
   phrases?: { quoted: readonly string[]; found: boolean },
+  isMissed = false,
 ): { nothing_found?: true; weak_match?: true; notice?: string } {
   const isEmpty = hits.length === 0;
   const isWeak = hits[0]?.["weak"] === true;
   const notices = [
-    ...(isEmpty ? [NOTHING_NOTICE] : []),
+    ...(isEmpty && !isMissed ? [NOTHING_NOTICE] : []),
     ...(phrases?.found === false && !isEmpty ? [missedNotice(phrases.quoted)] : []),
     ...(isWeak ? [WEAK_NOTICE] : []),
   ];

@@ -4,12 +4,13 @@
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
-import { nameOfSource, withOriginals } from "../drawer/originals.ts";
+import { withOriginals } from "../drawer/originals.ts";
 import { codePointLength } from "../text/text.ts";
 import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } from "../text/validate.ts";
 import { validBound, validWindow, type Window } from "../text/window.ts";
 import { cliOutput } from "./cli-output.ts";
 import { verdictOn } from "./confidence.ts";
+import { type Resolved, resolvePlace, resolveSource } from "./names.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { partsOf, sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";
@@ -24,7 +25,7 @@ export async function searchTool(
   values: Arguments,
   mode: SearchMode,
 ): Promise<Record<string, unknown>> {
-  const place = placeFilter(values);
+  const askedPlace = placeFilter(values);
   const sourceFile = validSourceFilter(values["source_file"]);
   const unsupported = unsupportedSearch(values);
   if (unsupported !== undefined) return unsupported;
@@ -41,7 +42,10 @@ export async function searchTool(
   const times = timesOrError(values);
   if ("error" in times) return { ...times, ...extras };
   const { window, now } = times;
-  const filter = { ...place, ...sourceFilter(dependencies, sourceFile), ...window };
+  const place = resolvePlace(dependencies.reader, askedPlace);
+  const source = sourceFilter(dependencies, sourceFile, place);
+  const filter = { ...place.filter, ...source.filter, ...window };
+  const hints = [...place.hints, ...source.hints];
   const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
   const request = {
     query: sanitized.query,
@@ -58,34 +62,45 @@ export async function searchTool(
   const { files } = dependencies;
   const answer = files === undefined ? found : { ...found, hits: withOriginals(found.hits, files) };
   const { since = null, before = null } = values;
-  if (isForCli) {
-    const filters = { wing: place.wing, room: place.room, since: values["since"], before: values["before"] };
-    return { query: asked, cli_output: cliOutput(asked, filters, answer.hits) };
-  }
+  const { wing = null, room = null } = place.filter;
+  const told = hintOf(hints);
+  if (isForCli)
+    return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
+  // An exact source is shown as it was asked for: the caller knows no staged copies.
   const filters = {
-    wing: place.wing ?? null,
-    room: place.room ?? null,
-    source_file: sourceFile ?? null,
+    wing,
+    room,
+    source_file: (source.hints.length > 0 ? source.filter.sourceFile : sourceFile) ?? null,
     since,
     before,
   };
-  return { query: sanitized.query, filters, ...answerPayload(answer, request.explain), ...extras };
+  const isMissed = place.isMissed || source.isMissed;
+  return { query: sanitized.query, filters, ...answerPayload(answer, request.explain, isMissed), ...told, ...extras };
 }
 
-/** A source named as an answer showed it means the drawers of its staged copy. */
-function sourceFilter({ reader, files }: SearchDependencies, given: string | undefined): { sourceFile?: string } {
-  if (given === undefined) return {};
-  const isThere = (sourceFile: string): boolean => reader.listDrawers({ sourceFile }, 1, 0).total > 0;
-  return { sourceFile: nameOfSource(given, files?.stagedAs(given) ?? [], isThere) };
+/** Does not look for a source in a place that is unknown. */
+function sourceFilter(
+  dependencies: SearchDependencies,
+  asked: string | undefined,
+  { filter, isMissed }: Resolved<PlaceFilter>,
+): Resolved<{ sourceFile?: string }> {
+  if (asked === undefined || isMissed)
+    return { filter: asked === undefined ? {} : { sourceFile: asked }, hints: [], isMissed: false };
+  return resolveSource(dependencies, asked, filter);
+}
+
+/** Says in which names was searched instead of those asked for, or which ones are like them; nothing for exact names. */
+export function hintOf(hints: readonly string[]): { hint?: string } {
+  return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
 /** The hits, and how good they are. */
-function answerPayload(answer: SearchAnswer, explain: boolean): Record<string, unknown> {
+function answerPayload(answer: SearchAnswer, explain: boolean, isMissed: boolean): Record<string, unknown> {
   const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
   return {
     total_before_filter: candidates,
     results: hits,
-    ...verdictOn(hits, phrases),
+    ...verdictOn(hits, phrases, isMissed),
     ...(answer.isTruncated && { distinct_results_truncated: true }),
     ...(phrases !== undefined && { phrases }),
     ...(explain && { reranked }),

@@ -28,7 +28,16 @@ import { retrieve } from "./retrieve.ts";
 export type SearchDependencies = {
   reader: Pick<
     LedgerReader,
-    "drawersByRow" | "listDrawers" | "slicesOf" | "slicesOfSource" | "graph" | "closets" | "standings"
+    | "drawersByRow"
+    | "listDrawers"
+    | "slicesOf"
+    | "slicesOfSource"
+    | "graph"
+    | "closets"
+    | "standings"
+    | "places"
+    | "holds"
+    | "sourcesLike"
   >;
   lexical: LexicalIndex;
   vectors: VectorIndex;

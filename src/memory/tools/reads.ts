@@ -13,7 +13,8 @@ import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
 import { checkDuplicate, compareItems } from "../search/duplicate.ts";
-import { placeFilter, searchTool } from "../search/search-tool.ts";
+import { resolvePlace } from "../search/names.ts";
+import { hintOf, placeFilter, searchTool } from "../search/search-tool.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { reportSync } from "../source/sync.ts";
 import { asText, clampLimit, validFilter, validName } from "../text/validate.ts";
@@ -60,9 +61,10 @@ export const MEMORY_READS = {
   }),
   list_wings: founded(({ reader }) => ({ wings: countBy(reader.places(), "wing") })),
   list_rooms: founded(({ reader }, { wing }) => {
-    const filter = validFilter(wing, "wing");
-    const places = reader.places().filter((place) => filter === undefined || place.wing === filter);
-    return { wing: filter ?? "all", rooms: countBy(places, "room") };
+    const asked = validFilter(wing, "wing");
+    const { filter, hints } = resolvePlace(reader, asked === undefined ? {} : { wing: asked });
+    const places = reader.places().filter((place) => asked === undefined || place.wing === filter.wing);
+    return { wing: filter.wing ?? "all", rooms: countBy(places, "room"), ...hintOf(hints) };
   }),
   get_taxonomy: founded(({ reader }) => {
     const taxonomy = Object.create(null) as Record<string, Record<string, number>>;
@@ -103,13 +105,14 @@ export const MEMORY_READS = {
   }),
   get_drawers: founded(({ reader }, values) => getDrawers(reader, values)),
   list_drawers: founded(({ reader }, values) => {
-    const filter = { ...placeFilter(values), ...validWindow(values) };
+    const [asked, window] = [placeFilter(values), validWindow(values)];
     const limit = clampLimit(values["limit"], 20);
     // A number beyond SQLite's range means the end.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
-    const { drawers, total } = listDrawers(reader, filter, limit, offset);
+    const { filter, hints } = resolvePlace(reader, asked);
+    const { drawers, total } = listDrawers(reader, { ...filter, ...window }, limit, offset);
     const shown = drawers.map(listedDrawer);
-    return { drawers: shown, total, count: shown.length, offset, limit };
+    return { drawers: shown, total, count: shown.length, offset, limit, ...hintOf(hints) };
   }),
   diary_read: founded(({ reader }, values) => readDiary(reader, values)),
   reconnect: founded(({ reader, embedder, embedderDetail }) => ({

@@ -56,7 +56,7 @@ test("a note is added from words or stdin, listed newest first and shown by a pa
   expect(several.code).not.toBe(0);
   expect(several.stderr).toContain(key);
   const { stderr } = await palace.run("palace", ["ls", "hime"]);
-  expect(stderr).toMatch(/there is no wing hime\n.*palace ls home\n/);
+  expect(stderr).toMatch(/no wing `hime`; wings like it: `home`\n.*palace ls home\n/);
 });
 
 test("a note goes to the wing of the project it is written in, and an empty note is refused", async () => {

@@ -143,6 +143,7 @@ function ours(reply: Record<string, unknown>): unknown {
     if (key === "" && (value as object | null) !== null && "error" in (value as object))
       return { ...(value as object), results: undefined };
     if (key === "drawers" && Array.isArray(value)) return value.map((row: object) => ({ ...row, metadata: undefined }));
+    if (key === "hint" && String(value).startsWith("no wing ")) return undefined;
     if (key === "filters") return pick(value as Record<string, unknown>, ["wing", "room"]);
     if (key === "as_of" && typeof value === "string") return value.replace(/^.*Z$/, "<TIME>Z");
     if (key === "triple_id") return String(value).replace(/[0-9a-f]{12}$/, "<HASH>");

@@ -236,7 +236,10 @@ test("with cli_compatible the answer is the command line's text", async () => {
     ].join("\n"),
   });
   const none = await palace.search("mill", { cli_compatible: true, wing: "nobody" });
-  expect(none).toEqual({ query: "mill", cli_output: '\n  No results found for: "mill"\n' });
+  expect(none).toEqual({
+    ...{ query: "mill", cli_output: '\n  No results found for: "mill"\n' },
+    hint: "no wing `nobody`, and no wing like it",
+  });
 
   const refusals: [more: Record<string, unknown>, error: string][] = [
     [{ source_file: "/a" }, "cli-compatible search does not support source_file"],

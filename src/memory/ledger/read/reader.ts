@@ -26,6 +26,7 @@ import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
+import { sourcesLike } from "./source-names.ts";
 import { idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 
@@ -236,6 +237,11 @@ export class SqliteLedgerReader implements LedgerReader {
       .all();
   }
 
+  holds(place: PlaceFilter): boolean {
+    const { where, values } = condition(place);
+    return this.#database.prepare<string[]>(`SELECT 1 FROM place ${where} LIMIT 1`).get(...values) !== undefined;
+  }
+
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
     // Rows of 3.3.4 and older keep the agent's case and must be found as well (palace.md 8.1 lists it as a bug).
     const records = this.#database
@@ -275,6 +281,10 @@ export class SqliteLedgerReader implements LedgerReader {
            WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
       )
       .all(...(wing === undefined ? [] : [wing]));
+  }
+
+  sourcesLike(path: string, place: PlaceFilter, limit: number): string[] {
+    return sourcesLike(this.#database, path, place, limit);
   }
 
   minedSources(query: MinedQuery): MinedPage {

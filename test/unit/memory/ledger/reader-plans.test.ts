@@ -175,6 +175,8 @@ const QUICK: Readonly<Record<string, () => unknown>> = {
   "a list of a window of a room": () => reader.listDrawers({ before: "2026-01-05", room: "r1" }, 20, 0),
   "a list of a window of a source": () => reader.listDrawers({ before: "2026-01-05", sourceFile: "/s3.md" }, 20, 0),
   places: () => reader.places(),
+  "whether a room has drawers": () => [reader.holds({ wing: "w1", room: "r1" }), reader.holds({ room: "r1" })],
+  "sources by a part of their names": () => reader.sourcesLike("absent.md", { room: "r1" }, 20),
   "the number of drawers": () => reader.drawerCount(),
   "sources of a wing": () => reader.sources("w1"),
   "vectors by row": () => reader.vectorsByRow([1, 2]),

@@ -1,16 +1,26 @@
-/** Guesses the word that a user meant. Pure. Imported by palace.ts and the verbs that take names. */
+/** Guesses the words that somebody meant. Pure. Imported by the verbs that take names, and by memory/search/names.ts. */
 
 const DISTANCE_MAX = 2;
 
 /** Returns the nearest candidate, if it is near enough. */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
-  let best: { candidate: string; distance: number } | undefined;
-  for (const candidate of candidates) {
-    const isStart = word.length > 1 && candidate.startsWith(word);
-    const distance = isStart ? 0 : editDistance(word.slice(0, 64), candidate);
-    if (distance < (best?.distance ?? Math.min(DISTANCE_MAX, candidate.length - 1) + 1)) best = { candidate, distance };
-  }
-  return best?.candidate;
+  return nearWords(word, candidates)[0];
+}
+
+/** Returns the candidates that are near enough, the nearest first. */
+export function nearWords(word: string, candidates: readonly string[]): string[] {
+  const typed = word.slice(0, 64);
+  return candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(word, typed, candidate) }))
+    .filter(({ candidate, distance }) => distance <= Math.min(DISTANCE_MAX, candidate.length - 1))
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ candidate }) => candidate);
+}
+
+function distanceOf(word: string, typed: string, candidate: string): number {
+  if (word.length > 1 && candidate.startsWith(word)) return 0;
+  // Each change makes a word longer or shorter by at most one letter.
+  return Math.abs(typed.length - candidate.length) > DISTANCE_MAX ? Infinity : editDistance(typed, candidate);
 }
 
 /** Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */

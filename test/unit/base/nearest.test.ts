@@ -1,6 +1,6 @@
 /** Suggests the word that somebody probably meant. */
 import { expect, test } from "vitest";
-import { nearestWord } from "../../../src/cli/terminal/nearest.ts";
+import { nearestWord } from "../../../src/base/nearest.ts";
 
 const verbs = ["up", "start", "stop", "status", "search", "doctor", "why"];
 
