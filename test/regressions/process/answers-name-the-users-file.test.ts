@@ -37,6 +37,11 @@ test("answers name the user's file, filters and deletions accept that path, and 
   expect(paths.filter((path) => path.endsWith("README.md")).sort()).toEqual(readmes);
   const boats = join(second, "docs/boats.md");
   expect((await search("ferry fjord", { source_file: boats })).map((hit) => hit.source_path)).toEqual([boats]);
+  expect((await search("ferry fjord", { source_file: "Boats.md" })).map((hit) => hit.source_path)).toEqual([boats]);
+  const several = (await client.callTool("mempalace_search", { query: "x", source_file: "README.md" })) as {
+    hint: string;
+  };
+  for (const readme of readmes) expect(several.hint).toContain(`\`${readme}\``);
 
   const shown = await palace.run("palace", ["search", "ferry", "fjord"]);
   expect(shown.stdout.split("\n")[0]).toContain("docs/boats.md");
