@@ -79,17 +79,18 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     });
     const tookMs = performance.now() - startedAt;
     const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
-    if (typeof found["hint"] === "string" && found["error"] === undefined) out.notice(found["hint"]);
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
+    const hint = typeof found["hint"] === "string" ? found["hint"] : "";
     if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];
     hits.forEach((hit, at) =>
       out.isTerminal ? showHit(hit, at + 1, args.join(" "), config, out) : printHit(hit, at + 1, config, out),
     );
     const notice = typeof found["notice"] === "string" ? found["notice"] : "";
-    if (hits.length === 0) out.text(notice);
-    else if (notice !== "") out.notice(notice);
+    const told = [hint, notice].filter((line) => line !== "");
+    if (hits.length === 0) out.text(printable(told.join(". ")));
+    else for (const line of told) out.notice(line);
     for (const line of skipped) out.notice(out.spelled(line));
     out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
     return 0;
