@@ -62,7 +62,7 @@ test("a search in another spelling of the place says where it searched", async (
   expect(exact).not.toHaveProperty("hint");
 });
 
-test("a search in an unknown place names the nearest ones instead of saying that nothing was found", async () => {
+test("a search in an unknown place names the nearest places", async () => {
   const found = await palace.search("ferry", { wing: "one_projekt", source_file: "README.md" });
   expect(found).toMatchObject({
     ...{ results: [], nothing_found: true, filters: { wing: "one_projekt", source_file: "README.md" } },

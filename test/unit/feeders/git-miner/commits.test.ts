@@ -1,4 +1,4 @@
-/** What is read of `git log`, what is filed of a commit, and what the command says where there is nothing to read. */
+/** Reads commits from `git log`, files them, and answers where there are none. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
