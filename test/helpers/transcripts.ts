@@ -157,10 +157,12 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
     JSON.stringify(
       Array.from({ length: chooser.between(1, 3) }, () => ({
         uuid: "x",
-        chat_messages: Array.from({ length: chooser.between(0, 6) }, () => ({
-          sender: chooser.pick(["human", "assistant"]),
-          ...chooser.pick([{ text: prose(chooser) }, { content: [{ type: "text", text: prose(chooser) }] }]),
-        })),
+        // Upstream leaves out a conversation of one message.
+        chat_messages: Array.from({ length: chooser.pick([0, 2, 3, 4, 5, 6]) }, () => {
+          const text = `so ${prose(chooser)}`;
+          const said = chooser.pick([{ text }, { content: [{ type: "text", text }] }]);
+          return { sender: chooser.pick(["human", "assistant"]), ...said };
+        }),
       })),
       null,
       chooser.pick([0, 2]),
@@ -174,7 +176,7 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
     }),
   "chatgpt.json": (chooser) => {
     const conversation = (): object => {
-      const count = chooser.between(1, 8);
+      const count = chooser.pick([1, 3, 4, 5, 6, 7, 8]);
       const nodes = Array.from({ length: count }, (_, index): [string, object] => [
         `n-${index}`,
         {
@@ -184,8 +186,8 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
             index === 0
               ? null
               : {
-                  author: { role: chooser.pick(["user", "assistant", "system"]) },
-                  content: { parts: [prose(chooser), "", 5] },
+                  author: { role: index < 3 ? "user" : chooser.pick(["user", "assistant", "system"]) },
+                  content: { parts: [`so ${prose(chooser)}`, "", 5] },
                 },
         },
       ]);

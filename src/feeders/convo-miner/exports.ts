@@ -14,6 +14,8 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
+/** For a format that is sure by itself: a question without an answer is said, too. Upstream leaves it out. */
+const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
   for (const format of [gemini, claudeAi, chatGptExport, chatGpt, continueDev, slack]) {
@@ -59,7 +61,7 @@ const claudeAi: Format = (document) => {
   return items.flatMap((item) => {
     if (!isRecord(item)) return [];
     const messages = isTrue(item["chat_messages"]) ? item["chat_messages"] : item["messages"];
-    return (Array.isArray(messages) ? one(claudeMessages(messages, item)) : undefined) ?? [];
+    return (Array.isArray(messages) ? one(claudeMessages(messages, item), ALONE_MIN) : undefined) ?? [];
   });
 };
 
@@ -106,7 +108,7 @@ const chatGpt: Format = (document) => {
   const way = Object.hasOwn(mapping, current) ? wayTo(mapping, current) : newestWay(mapping);
   const begun = timeIn(document["create_time"]);
   for (const node of way) addChatGpt(transcript, node["message"], begun);
-  return one(transcript);
+  return one(transcript, ALONE_MIN);
 };
 
 function wayTo(mapping: Fields, last: string): Fields[] {
@@ -170,7 +172,7 @@ function blocksText(blocks: readonly unknown[]): string {
 }
 
 const slack: Format = (document, names) =>
-  Array.isArray(document) ? one(slackTranscript(document, names), 1) : undefined;
+  Array.isArray(document) ? one(slackTranscript(document, names), ALONE_MIN) : undefined;
 
 /** Names of files beside the conversations in exports of ChatGPT, Claude.ai and Slack. */
 const BESIDE = new Set(

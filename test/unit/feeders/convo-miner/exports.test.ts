@@ -183,3 +183,12 @@ test("each exchange of an export has its own time, also in its later drawers, an
   ];
   expect(dated(day).map(([, time]) => time)).toEqual(["2024-05-01T11:12:00.000Z", "2024-05-01T12:00:00.500Z"]);
 });
+
+test("a conversation of one message is filed, beside others and alone", () => {
+  const alone = chatGpt([["u1", null, "user", words("Remember the spare key.")]]);
+  const talk = chatGpt(REGENERATED, { current_node: "a2" });
+  expect(texts([alone, talk])).toEqual(["> Remember the spare key.\n", ACCEPTED]);
+  expect(texts([alone])).toEqual(["> Remember the spare key.\n"]);
+  const claude = { uuid: "x", name: "", chat_messages: [{ sender: "human", text: "Remember the kiln." }] };
+  expect(texts([claude, { uuid: "y", chat_messages: [] }])).toEqual(["> Remember the kiln.\n"]);
+});
