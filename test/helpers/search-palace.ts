@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hit } from "../../src/memory/search/closet-search.ts";
 import { searchTool } from "../../src/memory/search/search-tool.ts";
+import type { SearchMode } from "../../src/protocol/spec.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
 import { staticTable } from "../../src/memory/index/static/static-table.ts";
@@ -21,9 +22,10 @@ export type SearchAnswer = Record<string, unknown> & { results: Hit[] };
 type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
-  write(method: string, params: Arguments): Arguments;
+  write(method: string, params: Arguments, findings?: unknown): Arguments;
   /** Files a text in w/r; returns the id. */
   file(content: string, more?: Arguments): string;
+  /** `more.mode` is the mode that the command line asks for. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
   /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;
@@ -53,15 +55,16 @@ export async function createSearchPalace(
   };
   let count = 0;
 
-  const write = (method: string, params: Arguments): Arguments => {
+  const write = (method: string, params: Arguments, findings?: unknown): Arguments => {
     const peer = { agent: "test", door: "unix", uid: 0, pid: 1 };
-    const call = { key: `k${++count}`, isRepeatable: false, method, params, peer, requestId: "r", atMs: Date.now() };
+    const [key, atMs] = [`k${++count}`, Date.now()];
+    const call = { key, isRepeatable: false, method, params, peer, requestId: "r", atMs, findings };
     const [done] = writer.commit([call]).outcomes;
     if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
     return done.outcome.value as Arguments;
   };
-  const search = async (query: string, more: Arguments = {}): Promise<SearchAnswer> =>
-    (await searchTool(dependencies, { query, ...more }, "auto")) as SearchAnswer;
+  const search = async (query: string, { mode = "auto", ...more }: Arguments = {}): Promise<SearchAnswer> =>
+    (await searchTool(dependencies, { query, ...more }, mode as SearchMode)) as SearchAnswer;
   return {
     write,
     search,

@@ -45,8 +45,10 @@ type Explanation = {
   cosine: number | null;
   static_cosine: number | null;
   identifiers_held: number;
+  names_held: number;
+  file_score: number;
   bm25: { drawer: number; pairs: number; source: number; share_of_best: number };
-  weights: Record<"cosine" | "meaning" | "words" | "pairs" | "source" | "identifiers", number>;
+  weights: Record<"cosine" | "meaning" | "words" | "pairs" | "source" | "identifiers" | "names", number>;
   confidence: number;
   rerank?: { logit: number; place_before: number; score_before: number };
   promoted: Change[];
@@ -188,7 +190,9 @@ function explanation(explain: Explanation): string[] {
     score,
     cosine,
     static_cosine: meaning,
-    identifiers_held: named,
+    identifiers_held: identifiers,
+    names_held: names,
+    file_score: file,
     bm25,
     weights,
     confidence,
@@ -203,9 +207,13 @@ function explanation(explain: Explanation): string[] {
     ...(cosine === null ? [] : [`${weights.cosine} × cosine ${cosine}`]),
     ...(meaning === null ? [] : [`${weights.meaning} × static cosine ${meaning}`]),
   ];
-  const names = named > 0 ? [`${weights.identifiers} × ${named} of the names`] : [];
+  const named = [
+    ...(identifiers > 0 ? [`${weights.identifiers} × ${identifiers} of the identifiers`] : []),
+    ...(names > 0 ? [`${weights.names} × ${names} of the words in its names`] : []),
+    ...(file > 0 ? [`${file} for its file's name`] : []),
+  ];
   return [
-    `   score ${rerank?.score_before ?? score} = ${[...near, words, ...names].join(" + ")}; confidence ${confidence}`,
+    `   score ${rerank?.score_before ?? score} = ${[...near, words, ...named].join(" + ")}; confidence ${confidence}`,
     ...(rerank === undefined
       ? []
       : [`   cross-encoder: logit ${rerank.logit}, in place ${rerank.place_before} before it; score ${score} now`]),

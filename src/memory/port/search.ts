@@ -7,9 +7,12 @@ export type Scored = { row: number; score: number };
 
 /**
  * BM25 of a row in its parts, none of them weighted: the words in the drawer, neighbours of the query that are neighbours in
- * it, the words in its whole source. `coverage`: share of the query's words that the drawer holds, by their rarity, 0…1.
- * `identifiers`: share of the query's identifiers that it holds letter by letter, 0…1; 0 for a query without one. `meaning`:
- * cosine of its static vector with the query's, −1…1, NaN while it has none.
+ * it, the words in its whole source. `coverage`: share of the query's words that the drawer or its names hold, by their rarity, 0…1.
+ * `identifiers`: share of the query's identifiers that it or the path of its source's folder holds letter by letter, 0…1; 0
+ * for a query without one.
+ * `names`: share of the query's words that its source's path, its wing and its room hold, by their rarity in the texts and
+ * among the names, 0…1; 0 for a small share. `file`: 1 if the query names its source's file, less if many files have that name,
+ * else 0. `meaning`: cosine of its static vector with the query's, −1…1, NaN while it has none.
  */
 export type LexicalParts = {
   drawer: number;
@@ -17,6 +20,8 @@ export type LexicalParts = {
   source: number;
   coverage: number;
   identifiers: number;
+  names: number;
+  file: number;
   meaning: number;
 };
 
@@ -30,8 +35,16 @@ export interface LexicalIndex {
    * most that many, all.
    */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
-  /** The `limit` best by BM25 and the `limit` nearest by their static vectors, scored in full, in no order. */
-  wordsAndMeaning(query: string, filter: DrawerFilter, limit: number): Promise<Omit<LexicalCandidate, "score">[]>;
+  /**
+   * The `limit` best by BM25, drawers whose names the question holds and, unless `isLexical`, the `limit` nearest by their static
+   * vectors; scored in full, in no order.
+   */
+  retrieve(
+    query: string,
+    filter: DrawerFilter,
+    limit: number,
+    isLexical: boolean,
+  ): Promise<Omit<LexicalCandidate, "score">[]>;
   /** Rows that have every phrase word for word, one after the other and unstemmed, best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
   /** The parts of each given row's full lexical score L (bench recipe 4), in the order given. */

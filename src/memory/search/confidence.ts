@@ -30,11 +30,11 @@ function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): num
 }
 
 /**
- * A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length` is its
+ * A drawer of a file that the question names is what was asked for. A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length` is its
  * text's.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
-  if (confidenceOf(candidate) >= WEAK_BELOW) return false;
+  if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;
   return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
 }
 

@@ -13,7 +13,7 @@ export function explainScore(
   adjustments: readonly Adjustment[],
   mode: RankMode,
 ): Record<string, unknown> {
-  const { words, cosine, near, lexical, lexicalShare, score, rerank } = ranked;
+  const { words, cosine, near, lexical, lexicalShare, score, fileScore, rerank } = ranked;
   const estimates = [
     ...(Number.isNaN(cosine) ? ["cosine"] : []),
     ...(Number.isNaN(words.meaning) ? ["static_cosine"] : []),
@@ -32,6 +32,9 @@ export function explainScore(
     // Cosines that the drawer still waits for; their values are estimated from its other scores.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
+    names_held: round(words.names, 3),
+    // Lifts the best drawer of a file that the question names.
+    file_score: round(fileScore, 4),
     bm25: {
       drawer: round(words.drawer, 3),
       pairs: round(words.pairs, 3),

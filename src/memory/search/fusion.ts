@@ -19,6 +19,8 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
+  /** Part of the score that lifts the best drawer of a file that the question names. */
+  fileScore: number;
   /** The cross-encoder's output, and place and score before it. */
   rerank?: { logit: number; place: number; score: number };
 };
@@ -30,8 +32,13 @@ export const WEIGHTS = {
   lexical: { cosine: 0, meaning: 0, words: 1 },
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
-/** Weights beside the drawer's own words, and what all of the question's identifiers add to a score. */
-export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2 } as const;
+/**
+ * Weights beside the drawer's own words, and what all of the question's identifiers, and all of its words in the drawer's names,
+ * add to a score.
+ */
+export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
+/** A file that the question names is lifted so far above the best score. */
+const FILE_MARGIN = 0.1;
 
 /** A drawer without any of the question's words and with a smaller static cosine has nothing to do with it. */
 const MEANING_MIN = 0.15;
@@ -44,20 +51,37 @@ export function fuse(candidates: readonly Candidate[], mode: RankMode): Ranked[]
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
   const lexicalMax = weighted.reduce((max, { lexical }) => Math.max(max, lexical), 0);
   const weights = WEIGHTS[mode];
-  return weighted
+  const ranked = weighted
     .filter(({ cosine, words, lexical }) => {
-      if (mode === "static") return lexical > 0 || words.meaning >= MEANING_MIN;
+      if (mode === "static") return lexical > 0 || words.names > 0 || words.meaning >= MEANING_MIN;
       return mode !== "vector" || !Number.isNaN(cosine);
     })
     .map((candidate) => {
       const lexicalShare = lexicalMax > 0 ? candidate.lexical / lexicalMax : 0;
       const near = estimated(candidate, lexicalShare);
-      const named = mode === "vector" ? 0 : PART_WEIGHTS.identifiers * candidate.words.identifiers;
+      const { identifiers, names } = candidate.words;
+      const named = mode === "vector" ? 0 : PART_WEIGHTS.identifiers * identifiers + PART_WEIGHTS.names * names;
       const score =
         weights.cosine * near.cosine + weights.meaning * near.meaning + weights.words * lexicalShare + named;
-      return { ...candidate, lexicalShare, near, score };
+      return { ...candidate, lexicalShare, near, score, fileScore: 0 };
     })
     .sort(byScore);
+  return mode === "vector" ? ranked : withNamedFile(ranked);
+}
+
+/**
+ * Lifts the best drawer of a file that the question names to the top, and only part of the way where many files have that name. The
+ * file's other drawers stay in their places, so that notes about the file follow it.
+ */
+function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
+  const top = (ranked[0]?.score ?? 0) + FILE_MARGIN;
+  const [lifted] = ranked
+    .filter(({ words }) => words.file > 0)
+    .map((one) => ({ ...one, fileScore: one.words.file * (top - one.score) }))
+    .map((one) => ({ ...one, score: one.score + one.fileScore }))
+    .sort(byScore);
+  if (lifted === undefined) return [...ranked];
+  return ranked.map((one) => (one.row === lifted.row ? lifted : one)).sort(byScore);
 }
 
 /**

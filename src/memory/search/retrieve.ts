@@ -37,7 +37,7 @@ const LIKELY_FACTOR = 1.25;
 /** Long enough for a busy machine; a search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
 const NO_WORDS: LexicalParts = {
-  ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0 },
+  ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
   meaning: Number.NaN,
 };
 
@@ -62,7 +62,7 @@ export async function retrieve(
     return vector && { vector, rows: await vectors.around(vector, filter, pool) };
   };
   const [found, around, phraseRows] = await Promise.all([
-    isLexical ? lexical.candidates(query, filter, pool) : lexical.wordsAndMeaning(query, filter, pool),
+    lexical.retrieve(query, filter, pool, isLexical),
     embedder && orNothing(embedded(embedder)),
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);

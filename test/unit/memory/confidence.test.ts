@@ -4,7 +4,7 @@ import { isWeakMatch } from "../../../src/memory/search/confidence.ts";
 
 const candidate = (cosine: number, coverage: number, meaning = Number.NaN) => ({
   cosine,
-  words: { ...{ drawer: 0, pairs: 0, source: 0, coverage }, ...{ identifiers: 0, meaning } },
+  words: { ...{ drawer: 0, pairs: 0, source: 0, coverage }, ...{ identifiers: 0, names: 0, file: 0, meaning } },
 });
 
 test("a short drawer near in meaning is not weak, even without matching words; a long one, or a far one, is", () => {

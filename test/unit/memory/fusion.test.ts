@@ -4,7 +4,7 @@ import { fuse } from "../../../src/memory/search/fusion.ts";
 /** Scores of a drawer with this score for its own words, and this static cosine. */
 const words = (drawer: number, meaning = 0, identifiers = 0) => ({
   ...{ drawer, pairs: 0, source: 0, coverage: 0 },
-  ...{ meaning, identifiers },
+  ...{ meaning, identifiers, names: 0, file: 0 },
 });
 const rows = (ranked: { row: number }[]): number[] => ranked.map(({ row }) => row);
 

@@ -1,112 +1,104 @@
-/** Filters by wing, room and source: an exact name wins, another spelling is found if only one fits, and the answer says so. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+/** The names of a drawer are searched: its source's file and folders, its wing and its room. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { NameIndex } from "../../../src/memory/index/lexical/names.ts";
+import { createLedger, insertDrawers } from "../../helpers/ledger-fixture.ts";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
-import { findRoom, findWing } from "../../../src/memory/search/names.ts";
 
-let palace: SearchPalace;
-beforeAll(async () => {
-  palace = await createSearchPalace();
-  const files = [
-    "/one/docs/README.md",
-    "/two/docs/README.md",
-    "/two/My-Notes/Boats.md",
-    "/ü/Tagebücher.md",
-    "plain.txt",
-  ];
-  for (const source_file of files)
-    palace.file(`The ferry crosses the fjord, says ${source_file}.`, {
-      wing: source_file.startsWith("/one") ? "one_project" : "w",
-      source_file,
-    });
+/** Files a document as the feeder does. */
+const document = (palace: SearchPalace, sourceFile: string, content: string, more = {}): void =>
+  void palace.write("source.replace", {
+    ...{ wing: "w", room: "r", sourceFile, content, sha256: "0", mtime: 1 },
+    ...more,
+  });
+const sources = async (palace: SearchPalace, query: string, more = {}): Promise<unknown[]> =>
+  (await palace.search(query, more)).results.map((hit) => hit["source_path"]);
+
+const STEPS = "Drain each node, then let the control plane go first. Wait until all of its pods are ready again.";
+const MENTION =
+  "What kubernetes-upgrade.md says was agreed by the whole team; kubernetes-upgrade.md is checked by Ida.";
+const NOISE = ["Invoices are paid on the last Friday of the month.", "The printer in the hall is out of toner again."];
+
+test("a question that names a file finds the file first, then the notes that mention it", async () => {
+  await using palace = await createSearchPalace();
+  document(palace, "/p/ops/kubernetes-upgrade.md", STEPS);
+  document(palace, "/p/ops/paths.md", "Every path is absolute, and the last part of it is the name of a file.");
+  palace.file(MENTION);
+  for (const text of NOISE) palace.file(text);
+  for (const question of ["what does kubernetes-upgrade.md say", "what does ops/Kubernetes-Upgrade.md say"])
+    for (const mode of ["auto", "lexical"]) {
+      const { results } = await palace.search(question, { mode, explain: true });
+      expect(results.map(({ text }) => text).slice(0, 2)).toEqual([STEPS, MENTION]);
+      expect(results[0]).toMatchObject({ explain: { file_score: expect.any(Number), weights: { names: 0.3 } } });
+      expect(results[0]).not.toHaveProperty("weak");
+      expect(results[1]).toMatchObject({ explain: { file_score: 0, names_held: 0 } });
+    }
 });
-afterAll(() => palace[Symbol.asyncDispose]());
 
-test.each([
-  ["my_project", ["my_project", "My Project"], "my_project"],
-  ["my-project", ["my_project", "other"], "my_project"],
-  ["My Project", ["my_project", "other"], "my_project"],
-  ["MY_PROJECT", ["my_project", "my-project"], "my_project"],
-  ["É", ["é"], "é"],
-  ["alice", ["wing_alice", "bob"], "wing_alice"],
-  ["wing_bob", ["wing_alice", "Bob"], "Bob"],
-])("the wing %j among %j is %j", (asked, wings, name) => {
-  expect(findWing(asked, wings)).toMatchObject({ name });
-  expect(findWing(asked, wings).hint).toBe(
-    asked === name ? undefined : `searched in wing \`${name}\`: there is no wing \`${asked}\``,
+test("words of a file's name, cut at signs and inner capitals, of its folders, its wing and its room find a drawer", async () => {
+  await using palace = await createSearchPalace();
+  document(palace, "/p/billing/retryBackoffPolicy.ts", STEPS);
+  document(palace, "/p/other/first.ts", NOISE[0] as string);
+  palace.file("Two of three are broken.", { wing: "orchard", room: "ladders" });
+  palace.file(NOISE[1] as string);
+  for (const words of ["backoff policy", "billing retry", "retryBackoffPolicy"])
+    expect((await sources(palace, words, { mode: "lexical" }))[0]).toBe("/p/billing/retryBackoffPolicy.ts");
+  expect(await palace.texts("orchard ladders", { mode: "lexical" })).toEqual(["Two of three are broken."]);
+  expect(await palace.texts("orchard ladders", { mode: "lexical", wing: "w" })).toEqual([]);
+});
+
+test("names outvote no words of the text", async () => {
+  await using palace = await createSearchPalace();
+  palace.file("Nothing to see.", { wing: "orchard", room: "ladders" });
+  palace.file("The ladders of the orchard were painted in May.");
+  for (const text of NOISE) palace.file(text);
+  expect((await palace.texts("ladders of the orchard"))[0]).toContain("painted");
+  const chunks = Array.from({ length: 40 }, (_, at) =>
+    `Step ${at}: turn the valve and read the gauge twice. `.repeat(8),
   );
+  document(palace, "/p/boiler.md", chunks.join("\n\n"));
+  palace.file("boiler.md is wrong: the gauge broke in June.");
+  expect((await palace.texts("what is wrong in boiler.md"))[1]).toContain("broke in June");
 });
 
-test("a name that could be several, or none, is not found, and the hint names the nearest ones", () => {
-  expect(findWing("my-project", ["my_project", "My Project"])).toEqual({
-    hint: "wing `my-project` could be `my_project`, `My Project`",
-    near: ["my_project", "My Project"],
-  });
-  expect(findWing("foo", ["bar", "foo-api", "foo_web", "fo"]).hint).toBe(
-    "no wing `foo`; wings like it: `foo-api`, `foo_web`, `fo`",
-  );
-  expect(findWing("foo", ["bar"]).hint).toBe("no wing `foo`, and no wing like it");
-  const many = Array.from({ length: 9 }, (_, at) => `room ${at}`);
-  expect(findRoom("room", many, "w").hint).toMatch(/^no room `room` in wing `w`; .*`room 4` and 4 more$/);
-  // A room has no prefix of a diary.
-  expect(findRoom("alice", ["wing_alice"])).not.toHaveProperty("name");
+test("a name is found from its own write on, under its new name after a move, and no more once it is forgotten", async () => {
+  await using palace = await createSearchPalace();
+  for (const text of NOISE) palace.file(text);
+  const asked = (words: string): Promise<string[]> => palace.texts(words, { mode: "lexical" });
+  expect(await asked("zanzibar")).toEqual([]);
+  const id = palace.file(STEPS, { source_file: "/p/zanzibar.md", room: "ferries" });
+  expect(await asked("zanzibar")).toEqual([STEPS]);
+  expect(await asked("ferries")).toEqual([STEPS]);
+  palace.write("update_drawer", { drawer_id: id, room: "harbours" });
+  expect(await asked("ferries")).toEqual([]);
+  expect(await asked("harbours")).toEqual([STEPS]);
+  palace.write("memory.forget", {}, { source: "/p/zanzibar.md" });
+  for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
-test("a search in another spelling of the place says where it searched", async () => {
-  const found = await palace.search("ferry", { wing: "One Project", room: "R" });
-  expect(found).toMatchObject({ filters: { wing: "one_project", room: "r" }, results: [{ wing: "one_project" }] });
-  expect(found["hint"]).toBe(
-    "searched in wing `one_project`: there is no wing `One Project`; searched in room `r`: there is no room `R` in wing `one_project`",
-  );
-  const exact = await palace.search("ferry", { wing: "one_project", room: "r" });
-  expect(exact).toMatchObject({ results: found.results });
-  expect(exact).not.toHaveProperty("hint");
-});
-
-test("a search in an unknown place names the nearest places", async () => {
-  const found = await palace.search("ferry", { wing: "one_projekt", source_file: "README.md" });
-  expect(found).toMatchObject({
-    ...{ results: [], nothing_found: true, filters: { wing: "one_projekt", source_file: "README.md" } },
-    hint: "no wing `one_projekt`; wings like it: `one_project`",
-  });
-  expect(found).not.toHaveProperty("notice");
-  expect(await palace.search("ferry", { wing: "w", room: "x" })).toMatchObject({
-    hint: "no room `x` in wing `w`, and no room like it",
-  });
-});
-
-test.each([
-  ["Boats.md", "/two/My-Notes/Boats.md"],
-  ["my_notes/boats.md", "/two/My-Notes/Boats.md"],
-  ["./My-Notes/Boats.md", "/two/My-Notes/Boats.md"],
-  ["two/docs/README.md", "/two/docs/README.md"],
-  ["tagebücher.md", "/ü/Tagebücher.md"],
-  ["TAGEBÜCHER.md", "/ü/Tagebücher.md"],
-  ["PLAIN.txt", "plain.txt"],
-])("the source %j is %j", async (asked, source) => {
-  const found = await palace.search("ferry", { source_file: asked });
-  expect(found.results.map((hit) => hit["source_path"])).toEqual([source]);
-  expect(found).toMatchObject({
-    filters: { source_file: source },
-    hint: `searched in source_file \`${source}\`: there is no source_file \`${asked}\``,
-  });
-});
-
-test("a source's whole name is exact, a wing decides between equal file names, and otherwise the hint names them", async () => {
-  const exact = await palace.search("ferry", { source_file: "/two/docs/README.md" });
-  expect(exact.results).toHaveLength(1);
-  expect(exact).not.toHaveProperty("hint");
-  expect(await palace.search("ferry", { source_file: "README.md", wing: "one_project" })).toMatchObject({
-    results: [{ source_path: "/one/docs/README.md" }],
-  });
-  const both = await palace.search("ferry", { source_file: "readme.md" });
-  expect(both.results).toEqual([]);
-  expect(both["hint"]).toMatch(/^source_file `readme.md` could be `\/(one|two)\/docs\/README.md`, `\/(one|two)\/docs/);
-  // A part of a file's name finds nothing by itself.
-  const typo = await palace.search("ferry", { source_file: "Boast.md" });
-  expect(typo.results).toEqual([]);
-  expect(typo["hint"]).toBe("no source_file `Boast.md`; source_files like it: `/two/My-Notes/Boats.md`");
-  expect(await palace.search("ferry", { source_file: "oats.md" })).toMatchObject({
-    ...{ results: [], hint: "no source_file `oats.md`; source_files like it: `/two/My-Notes/Boats.md`" },
-  });
-  expect(await palace.search("ferry", { source_file: "%_%" })).toMatchObject({ results: [] });
+test("an open index has the names that the ledger has, and keeps none of a source that is gone", () => {
+  const folder = mkdtempSync(join(tmpdir(), "names-"));
+  const ledger = createLedger(join(folder, "ledger.sqlite3"));
+  const reader = new Database(join(folder, "ledger.sqlite3"), { readonly: true });
+  try {
+    const names = new NameIndex(reader);
+    const files = (): string[] => [...names.filesOf(["a.md", "old/a.md", "b.md"]).keys()];
+    insertDrawers(ledger, [{ text: "one", sourceFile: "/new/a.md" }]);
+    expect(files()).toEqual(["/new/a.md"]);
+    insertDrawers(
+      ledger,
+      ["/old/a.md", "/b.md"].map((sourceFile) => ({ text: "more", sourceFile })),
+    );
+    expect(files()).toEqual(["/new/a.md", "/old/a.md", "/b.md"]);
+    ledger.exec("DELETE FROM drawer; DELETE FROM source WHERE source_file <> '/b.md'; DELETE FROM source_dirty");
+    expect(files()).toEqual(["/b.md"]);
+    expect(names.rows({ terms: ["a"], files: new Map() }, [1], 1, () => true)).toEqual([]);
+  } finally {
+    reader.close();
+    ledger.close();
+    rmSync(folder, { recursive: true });
+  }
 });

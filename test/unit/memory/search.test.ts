@@ -66,7 +66,10 @@ test("an empty result says that no drawer was found", async () => {
 });
 
 test("with a vector, static or of the model, half of the confidence is the cosine", () => {
-  const words = { ...{ drawer: 1, pairs: 0, source: 0, coverage: 0.5 }, ...{ identifiers: 0, meaning: Number.NaN } };
+  const words = {
+    ...{ drawer: 1, pairs: 0, source: 0, coverage: 0.5 },
+    ...{ identifiers: 0, names: 0, file: 0, meaning: Number.NaN },
+  };
   expect(confidenceOf({ cosine: 0.9, words })).toBeCloseTo(0.7);
   expect(confidenceOf({ cosine: -0.2, words })).toBe(0.25);
   expect(confidenceOf({ cosine: Number.NaN, words })).toBe(0.5);

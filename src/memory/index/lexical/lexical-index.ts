@@ -14,7 +14,7 @@ export function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): LocalL
   const thread = lazyThread<LexicalMethods>(threadFile(import.meta.url, "lexical-thread"), data);
   return {
     candidates: (query, filter, limit) => thread.call("candidates", query, filter, limit),
-    wordsAndMeaning: (query, filter, limit) => thread.call("wordsAndMeaning", query, filter, limit),
+    retrieve: (query, filter, limit, isLexical) => thread.call("retrieve", query, filter, limit, isLexical),
     phraseRows: (phrases, filter, limit) => thread.call("phraseRows", phrases, filter, limit),
     score: (query, rows) => thread.call("score", query, rows),
     close: () => thread.close(),

@@ -12,6 +12,7 @@ import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.t
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
+import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
 import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
 import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
@@ -20,9 +21,18 @@ import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Reading a drawer and counting its words costs about this many times as much as ranking one of FTS5's hits. */
 const READ_COST = 200;
-const NOTHING: LexicalParts = { drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, meaning: Number.NaN };
+const NOTHING: LexicalParts = {
+  drawer: 0,
+  pairs: 0,
+  source: 0,
+  coverage: 0,
+  identifiers: 0,
+  names: 0,
+  file: 0,
+  meaning: Number.NaN,
+};
 
-type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer };
+type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer } & Named;
 
 /** Concurrency: runs on a thread of its own; sees what is committed when it is asked. */
 export class LexicalSearch {
@@ -33,6 +43,7 @@ export class LexicalSearch {
   readonly #readTexts;
   readonly #rankSources;
   readonly #static: StaticCodes;
+  readonly #names: NameIndex;
 
   constructor(ledger: Database.Database) {
     this.#drawers = new FtsTable(ledger, "drawer_fts");
@@ -40,8 +51,10 @@ export class LexicalSearch {
     this.#sets = new RowSets(ledger);
     this.#rank = prepareRanking(ledger);
     this.#static = new StaticCodes(ledger);
+    this.#names = new NameIndex(ledger);
     this.#readTexts = ledger.prepare(
-      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes
+      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes,
+         drawer.source_file AS sourceFile, drawer.wing, drawer.room
        FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
@@ -67,16 +80,39 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NOTHING }));
   }
 
-  /** The `limit` best by BM25 and the `limit` nearest by their static vectors, scored in full, in no order. */
-  wordsAndMeaning(query: string, filter: DrawerFilter, limit: number): Omit<LexicalCandidate, "score">[] {
+  /**
+   * The `limit` best by BM25, drawers of the names that the question holds and, unless `isLexical`, the `limit` nearest by their
+   * static vectors; scored in full, in no order.
+   */
+  retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
     const parsed = parseQuery(query);
-    const vector = this.#vectorOf(parsed);
+    const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
     const near = vector === undefined ? [] : this.#static.nearest(vector, filter, limit, allowed);
-    const rows = [...new Set([...this.#findRows(parsed, filter, limit).map(({ row }) => row), ...near])];
+    const found = this.#findRows(parsed, filter, limit).map(({ row }) => row);
+    const rows = [...new Set([...found, ...this.#named(parsed, filter), ...near])];
     const parts = this.#scoreRows(parsed, rows, vector);
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
+  }
+
+  #named({ terms, identifiers }: ParsedQuery, filter: DrawerFilter): number[] {
+    const { weights, telling } = this.#weightsOf(terms);
+    const files = this.#names.filesOf(identifiers);
+    const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
+    return this.#names.rows(
+      { terms, files },
+      telling,
+      sum(weights),
+      (row) => allowed === undefined || allowed[row] === 1,
+    );
+  }
+
+  /** Weight of each term by its rarity in the texts, and that of a name that holds it. */
+  #weightsOf(terms: readonly string[]): { weights: number[]; telling: number[] } {
+    const { documents } = this.#drawers.size();
+    const weights = terms.map((term) => inverseFrequency(documents, this.#drawers.termFrequency(term, documents)));
+    return { weights, telling: this.#names.tellingWeights(terms, weights) };
   }
 
   /**
@@ -167,6 +203,7 @@ export class LexicalSearch {
     if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);
+    const files = this.#names.filesOf(parsed.identifiers);
     const whole = this.#scoreSources(parsed, texts);
     const meanings =
       vector === undefined
@@ -176,14 +213,19 @@ export class LexicalSearch {
             texts.map(({ row }) => row),
           );
     const scores = new Map(
-      texts.map(({ row, source, text }, at) => [
+      texts.map(({ row, source, text, sourceFile }, at) => [
         row,
         {
           ...NOTHING,
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meanings[at] ?? 0,
-          identifiers: shareHeld(parsed.identifiers, text),
+          // A file that the question names is asked for, as one that mentions the name.
+          file: files.get(sourceFile) ?? 0,
+          identifiers: shareHeld(
+            parsed.identifiers,
+            `${text}\n${sourceFile.slice(0, sourceFile.lastIndexOf("/") + 1)}`,
+          ),
         },
       ]),
     );
@@ -193,31 +235,34 @@ export class LexicalSearch {
   #scoreDrawers(
     { words, terms, pairs }: ParsedQuery,
     texts: readonly DrawerText[],
-  ): Map<number, Omit<LexicalParts, "source" | "meaning" | "identifiers">> {
+  ): Map<number, Omit<LexicalParts, "source" | "meaning" | "identifiers" | "file">> {
     if (terms.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
     const count = termCounter(terms, pairs);
-    const counted = texts.map(({ row, text, dateWords, sizes }) => ({
+    const { weights: termWeights, telling } = this.#weightsOf(terms);
+    const termWeightSum = sum(termWeights);
+    const nameOf = nameCounter(terms, telling, termWeightSum);
+    const counted = texts.map(({ row, text, dateWords, sizes, ...named }) => ({
       row,
+      name: nameOf(named),
       length: documentLength(sizes) / averageLength,
       counts: addCounts(count(text), count(dateWords ?? "")),
     }));
 
-    const termWeights = terms.map((term) => inverseFrequency(documents, this.#drawers.termFrequency(term, documents)));
     // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       const match = matchPhrase(pair.map((word) => words[word] as string));
       return inverseFrequency(documents, this.#drawers.phraseFrequency(match, documents));
     });
-    const termWeightSum = sumWeights(termWeights, () => true);
     return new Map(
-      counted.map(({ row, length, counts }) => [
+      counted.map(({ row, length, counts, name }) => [
         row,
         {
           drawer: sumScores(termWeights, counts.terms, length),
           pairs: sumScores(pairWeights, counts.pairs, length),
-          coverage: sumWeights(termWeights, (index) => (counts.terms[index] ?? 0) > 0) / termWeightSum,
+          coverage: held(termWeights, telling, counts.terms, name.holds) / termWeightSum,
+          names: name.share,
         },
       ]),
     );
@@ -265,6 +310,17 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-function sumWeights(weights: readonly number[], isCounted: (index: number) => boolean): number {
-  return sum(weights.filter((_, index) => isCounted(index)));
+/** Sum of the weights of the terms that the text holds, and of those that only the drawer's names hold. */
+function held(
+  weights: readonly number[],
+  telling: readonly number[],
+  counts: readonly number[],
+  isNamed: readonly boolean[],
+): number {
+  return sum(
+    weights.map((weight, at) => {
+      if ((counts[at] ?? 0) > 0) return weight;
+      return isNamed[at] === true ? (telling[at] ?? 0) : 0;
+    }),
+  );
 }

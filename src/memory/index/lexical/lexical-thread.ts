@@ -12,7 +12,7 @@ import { LexicalSearch } from "./lexical-search.ts";
 export type LexicalThreadData = { ledgerFile: string };
 export type LexicalMethods = {
   candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[];
-  wordsAndMeaning(query: string, filter: DrawerFilter, limit: number): Omit<LexicalCandidate, "score">[];
+  retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[];
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[];
   score(query: string, rows: readonly number[]): LexicalParts[];
 };
@@ -22,7 +22,7 @@ await serveThread<LexicalMethods>(() => {
   const search = new LexicalSearch(new Database(ledgerFile, { readonly: true, fileMustExist: true }));
   return {
     candidates: (query, filter, limit) => search.candidates(query, filter, limit),
-    wordsAndMeaning: (query, filter, limit) => search.wordsAndMeaning(query, filter, limit),
+    retrieve: (query, filter, limit, isLexical) => search.retrieve(query, filter, limit, isLexical),
     phraseRows: (phrases, filter, limit) => search.phraseRows(phrases, filter, limit),
     score: (query, rows) => search.score(query, rows),
   };

@@ -74,7 +74,7 @@ test("drawers of an older ledger are found all the while, and get their vectors 
 
   const writer = new LedgerWriter(file, applyWrite, staticTable().codeOf);
   const index = openLexicalIndex({ ledgerFile: file });
-  const found = async (): Promise<number> => (await index.wordsAndMeaning(ASKED, {}, 5)).length;
+  const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 5, false)).length;
   try {
     expect(codes()).toBe(0);
     expect(await found()).toBe(1);

@@ -1,0 +1,198 @@
+/**
+ * Searches the names of drawers: their source's file and folders, their wing and their room. Names repeat, so each is held once, in
+ * memory, and brought up to the ledger's committed state before each question: a write pays nothing for it, and a forgotten
+ * source leaves nothing behind. Used by lexical-search.ts.
+ */
+import type { Database } from "better-sqlite3";
+import { MODE_SEPARATOR } from "../../port/source.ts";
+import { inverseFrequency } from "./bm25.ts";
+import { stem } from "./stem.ts";
+import { foldText, splitWords, termCounter } from "./tokens.ts";
+
+/** The names of a drawer; `sourceFile` is "" for a drawer without a source. */
+export type Named = { sourceFile: string; wing: string; room: string };
+type NameKey = { sourceFile: string } | { wing: string; room: string };
+
+/** A name that holds a smaller share of the question says nothing. */
+const SHARE_MIN = 0.15;
+/** Names whose drawers become candidates, and the drawers of all of them. */
+const NAMES_MAX = 20;
+const ROWS_MAX = 50;
+/** Rows of one name that are compared with the filter. */
+const READ_MAX = 1_000;
+/** Before an inner capital: `maxRetries`, `HTMLParser`. */
+const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
+
+/** The name as it is, and cut at inner capitals. */
+function spread(name: string): string {
+  return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
+}
+
+function stemsOf(name: string): Set<string> {
+  return new Set(splitWords(foldText(spread(name))).map(stem));
+}
+
+/** Key of a file's name among the stems, which hold no slash. */
+function fileKey(path: string): string {
+  return path.slice(path.lastIndexOf("/"));
+}
+
+/** Concurrency: belongs to one thread. */
+export class NameIndex {
+  readonly #statements;
+  /** Names that hold a stem, as positions in `#names`. */
+  readonly #holding = new Map<string, number[]>();
+  readonly #names: NameKey[] = [];
+  readonly #known = new Set<string>();
+  #version: unknown;
+  #sourcesTo = 0;
+
+  constructor(ledger: Database) {
+    const sql = <Bound extends unknown[], Row>(text: string) => ledger.prepare<Bound, Row>(text);
+    // Sources of small writes wait for a quiet moment in `source_dirty` until they have their row in `source`.
+    const waiting = "FROM source_dirty d WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.source_file = d.source_file)";
+    this.#statements = {
+      version: sql<[], number>("PRAGMA data_version").pluck(),
+      count: sql<[], number>(
+        `SELECT (SELECT count(*) FROM place) + (SELECT count(*) FROM source) + (SELECT count(*) ${waiting})`,
+      ).pluck(),
+      places: sql<[], { wing: string; room: string }>("SELECT wing, room FROM place"),
+      sources: sql<[number], { row: number; sourceFile: string }>(
+        "SELECT row, source_file AS sourceFile FROM source WHERE row > ? ORDER BY row",
+      ),
+      waiting: sql<[], string>(`SELECT d.source_file ${waiting}`).pluck(),
+      rowsOfSource: sql<[string], number>(
+        `SELECT row FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row LIMIT ${READ_MAX}`,
+      ).pluck(),
+      rowsOfPlace: sql<[string, string], number>(
+        `SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row DESC LIMIT ${READ_MAX}`,
+      ).pluck(),
+    };
+  }
+
+  /** Returns what holding each term adds to a drawer's share: its weight, less where many names hold it. */
+  tellingWeights(terms: readonly string[], weights: readonly number[]): number[] {
+    this.#refresh();
+    return terms.map((term, at) => (weights[at] ?? 0) * this.#rarity(this.#holding.get(term)?.length ?? 1));
+  }
+
+  /** Files that an identifier names, in any case: by its whole name, or that and folders above it. 1: one file, less where many have the name. */
+  filesOf(identifiers: readonly string[]): Map<string, number> {
+    this.#refresh();
+    const files = new Map<string, number>();
+    for (const identifier of identifiers) {
+      const end = `/${identifier.toLowerCase()}`;
+      const named = (this.#holding.get(fileKey(end)) ?? []).flatMap((at) => {
+        const name = this.#names[at] as NameKey;
+        return "sourceFile" in name && `/${name.sourceFile.toLowerCase()}`.endsWith(end) ? [name.sourceFile] : [];
+      });
+      for (const file of named) files.set(file, Math.max(files.get(file) ?? 0, this.#rarity(named.length)));
+    }
+    return files;
+  }
+
+  /** 1 for a word or file of one name, towards 0 for one of all names. */
+  #rarity(holding: number): number {
+    const names = Math.max(1, this.#names.length);
+    return inverseFrequency(names, Math.min(names, Math.max(1, holding))) / inverseFrequency(names, 1);
+  }
+
+  /**
+   * Drawers of the given files, and then of the names that hold most of the terms; `isAllowed` leaves out others. `total`: the sum
+   * of the terms' weights.
+   */
+  rows(
+    { terms, files }: { terms: readonly string[]; files: ReadonlyMap<string, number> },
+    telling: readonly number[],
+    total: number,
+    isAllowed: (row: number) => boolean,
+  ): number[] {
+    const scores = new Map<number, number>();
+    terms.forEach((term, at) => {
+      // A word of most names tells none of them from the others, and is the most expensive to count.
+      const names = this.#holding.get(term) ?? [];
+      if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
+      for (const name of names) scores.set(name, (scores.get(name) ?? 0) + (telling[at] ?? 0));
+    });
+    const best = [...scores]
+      .filter(([, score]) => score >= SHARE_MIN * total)
+      .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+      .slice(0, NAMES_MAX);
+    const rows = new Set<number>();
+    const asked = [...files].sort((a, b) => b[1] - a[1]).map(([sourceFile]) => ({ sourceFile }));
+    for (const name of [...asked.slice(0, NAMES_MAX), ...best.map(([at]) => this.#names[at] as NameKey)])
+      for (const row of this.#rowsOf(name)) {
+        if (rows.size >= ROWS_MAX) return [...rows];
+        if (isAllowed(row)) rows.add(row);
+      }
+    return [...rows];
+  }
+
+  #rowsOf(name: NameKey): Iterable<number> {
+    const { rowsOfSource, rowsOfPlace } = this.#statements;
+    return "sourceFile" in name ? rowsOfSource.iterate(name.sourceFile) : rowsOfPlace.iterate(name.wing, name.room);
+  }
+
+  #refresh(): void {
+    const { version, count } = this.#statements;
+    const now = version.get();
+    if (now === this.#version) return;
+    this.#add();
+    if (this.#known.size !== count.get()) {
+      // A name is gone: all are read again, so that nothing of it is held.
+      for (const held of [this.#holding, this.#known]) held.clear();
+      this.#names.length = 0;
+      this.#sourcesTo = 0;
+      this.#add();
+    }
+    this.#version = now;
+  }
+
+  #add(): void {
+    const { places, sources, waiting } = this.#statements;
+    for (const { wing, room } of places.iterate())
+      this.#put(JSON.stringify([wing, room]), `${wing} ${room}`, { wing, room });
+    const named = (sourceFile: string): void => this.#put(`s${sourceFile}`, sourceFile, { sourceFile });
+    for (const { row, sourceFile } of sources.iterate(this.#sourcesTo)) {
+      named(sourceFile);
+      this.#sourcesTo = row;
+    }
+    for (const sourceFile of waiting.iterate()) named(sourceFile);
+  }
+
+  #put(key: string, words: string, name: NameKey): void {
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    // A conversation's second filing record has no drawers.
+    if (key.includes(MODE_SEPARATOR)) return;
+    const at = this.#names.push(name) - 1;
+    const file = "sourceFile" in name ? [fileKey(`/${name.sourceFile.toLowerCase()}`)] : [];
+    for (const term of [...stemsOf(words), ...file]) {
+      const holding = this.#holding.get(term);
+      if (holding === undefined) this.#holding.set(term, [at]);
+      else holding.push(at);
+    }
+  }
+}
+
+type InNames = { share: number; holds: boolean[] };
+
+/** Returns a function for the share of the terms that a drawer's names hold, 0…1, and for each term whether they hold it. */
+export function nameCounter(
+  terms: readonly string[],
+  telling: readonly number[],
+  total: number,
+): (named: Named) => InNames {
+  const count = termCounter(terms, []);
+  const known = new Map<string, InNames>();
+  return ({ sourceFile, wing, room }) => {
+    const name = `${sourceFile} ${wing} ${room}`;
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const holds = count(spread(name)).terms.map((times) => times > 0);
+    const held = telling.reduce((sum, weight, at) => sum + (holds[at] === true ? weight : 0), 0);
+    const counted = { share: held < SHARE_MIN * total ? 0 : held / total, holds };
+    known.set(name, counted);
+    return counted;
+  };
+}
