@@ -28,8 +28,23 @@ function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
 
-function stemsOf(name: string): Set<string> {
-  return new Set(splitWords(foldText(spread(name))).map(stem));
+/** Returns a function for the stems of a name, which remembers words and folders: both repeat. */
+function stemmer(): (name: string) => Set<string> {
+  const stems = new Map<string, string>();
+  const folders = new Map<string, string[]>();
+  const stemOf = (word: string): string => {
+    const known = stems.get(word) ?? stem(word);
+    stems.set(word, known);
+    return known;
+  };
+  const read = (part: string): string[] => splitWords(foldText(spread(part))).map(stemOf);
+  return (name) => {
+    const end = name.lastIndexOf("/") + 1;
+    const folder = name.slice(0, end);
+    const above = folders.get(folder) ?? read(folder);
+    folders.set(folder, above);
+    return new Set([...above, ...read(name.slice(end))]);
+  };
 }
 
 /** Key of a file's name among the stems, which hold no slash. */
@@ -107,20 +122,24 @@ export class NameIndex {
     total: number,
     isAllowed: (row: number) => boolean,
   ): number[] {
-    const scores = new Map<number, number>();
+    const scores = new Float64Array(this.#names.length);
     terms.forEach((term, at) => {
       // A word of most names tells none of them from the others, and is the most expensive to count.
       const names = this.#holding.get(term) ?? [];
       if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
-      for (const name of names) scores.set(name, (scores.get(name) ?? 0) + (telling[at] ?? 0));
+      for (const name of names) scores[name] = (scores[name] ?? 0) + (telling[at] ?? 0);
     });
-    const best = [...scores]
-      .filter(([, score]) => score >= SHARE_MIN * total)
-      .sort((a, b) => b[1] - a[1] || a[0] - b[0])
-      .slice(0, NAMES_MAX);
+    const scoreMax = scores.reduce((max, score) => Math.max(max, score), 0);
+    const scoreMin = Math.max(SHARE_MIN * total, scoreMax / 2);
+    const best: number[] = [];
+    scores.forEach((score, at) => void (score > 0 && score >= scoreMin && best.push(at)));
+    best.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
     const rows = new Set<number>();
     const asked = [...files].sort((a, b) => b[1] - a[1]).map(([sourceFile]) => ({ sourceFile }));
-    for (const name of [...asked.slice(0, NAMES_MAX), ...best.map(([at]) => this.#names[at] as NameKey)])
+    for (const name of [
+      ...asked.slice(0, NAMES_MAX),
+      ...best.slice(0, NAMES_MAX).map((at) => this.#names[at] as NameKey),
+    ])
       for (const row of this.#rowsOf(name)) {
         if (rows.size >= ROWS_MAX) return [...rows];
         if (isAllowed(row)) rows.add(row);
@@ -150,9 +169,10 @@ export class NameIndex {
 
   #add(): void {
     const { places, sources, waiting } = this.#statements;
+    const stemsOf = stemmer();
     for (const { wing, room } of places.iterate())
-      this.#put(JSON.stringify([wing, room]), `${wing} ${room}`, { wing, room });
-    const named = (sourceFile: string): void => this.#put(`s${sourceFile}`, sourceFile, { sourceFile });
+      this.#put(`\0${JSON.stringify([wing, room])}`, { wing, room }, () => stemsOf(`${wing} ${room}`));
+    const named = (sourceFile: string): void => this.#put(sourceFile, { sourceFile }, () => stemsOf(sourceFile));
     for (const { row, sourceFile } of sources.iterate(this.#sourcesTo)) {
       named(sourceFile);
       this.#sourcesTo = row;
@@ -160,14 +180,14 @@ export class NameIndex {
     for (const sourceFile of waiting.iterate()) named(sourceFile);
   }
 
-  #put(key: string, words: string, name: NameKey): void {
+  #put(key: string, name: NameKey, stems: () => Set<string>): void {
     if (this.#known.has(key)) return;
     this.#known.add(key);
     // A conversation's second filing record has no drawers.
     if (key.includes(MODE_SEPARATOR)) return;
     const at = this.#names.push(name) - 1;
     const file = "sourceFile" in name ? [fileKey(`/${name.sourceFile.toLowerCase()}`)] : [];
-    for (const term of [...stemsOf(words), ...file]) {
+    for (const term of [...stems(), ...file]) {
       const holding = this.#holding.get(term);
       if (holding === undefined) this.#holding.set(term, [at]);
       else holding.push(at);
