@@ -1,4 +1,4 @@
-/** Guesses the words that somebody meant. Pure. Imported by the verbs that take names, and by memory/search/names.ts. */
+/** Guesses the words that somebody meant. Pure. Imported by the verbs that take names, and by memory/search/filter-names.ts. */
 
 const DISTANCE_MAX = 2;
 

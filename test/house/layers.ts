@@ -100,7 +100,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
         "memory/index/lexical/query.ts",
         "memory/index/lexical/stem.ts",
         "memory/index/lexical/tokens.ts",
-        "memory/search/names.ts",
+        "memory/search/filter-names.ts",
       ],
     },
   ),

@@ -3,7 +3,7 @@ import type { Client } from "../../wire/client/client.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { sourcesShown } from "../../feeders/came-from.ts";
 import { shortId, type ShownDrawer, titleOf } from "../terminal/drawer.ts";
-import { type Found, findRoom, findWing } from "../../memory/search/names.ts";
+import { type Found, findRoom, findWing } from "../../memory/search/filter-names.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";

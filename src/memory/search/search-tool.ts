@@ -10,7 +10,7 @@ import { clampLimit, InvalidValue, validFilter, validSourceFilter, WrongType } f
 import { validBound, validWindow, type Window } from "../text/window.ts";
 import { cliOutput } from "./cli-output.ts";
 import { verdictOn } from "./confidence.ts";
-import { type Resolved, resolvePlace, resolveSource } from "./names.ts";
+import { type Resolved, resolvePlace, resolveSource } from "./filter-names.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { partsOf, sanitizeQuery } from "./query-sanitizer.ts";
 import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";

@@ -13,7 +13,7 @@ import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
 import { checkDuplicate, compareItems } from "../search/duplicate.ts";
-import { resolvePlace } from "../search/names.ts";
+import { resolvePlace } from "../search/filter-names.ts";
 import { hintOf, placeFilter, searchTool } from "../search/search-tool.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { reportSync } from "../source/sync.ts";

@@ -1,7 +1,7 @@
 /** Filters by wing, room and source: an exact name wins, another spelling is found if only one fits, and the answer says so. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
-import { findRoom, findWing } from "../../../src/memory/search/names.ts";
+import { findRoom, findWing } from "../../../src/memory/search/filter-names.ts";
 
 let palace: SearchPalace;
 beforeAll(async () => {
