@@ -85,10 +85,13 @@ export class NameIndex {
     };
   }
 
-  /** Returns what holding each term adds to a drawer's share: its weight, less where many names hold it. */
+  /** Returns what holding each term adds to a drawer's share: its weight, less where many names hold it, 0 where none does. */
   tellingWeights(terms: readonly string[], weights: readonly number[]): number[] {
     this.#refresh();
-    return terms.map((term, at) => (weights[at] ?? 0) * this.#rarity(this.#holding.get(term)?.length ?? 1));
+    return terms.map((term, at) => {
+      const holding = this.#holding.get(term)?.length ?? 0;
+      return holding === 0 ? 0 : (weights[at] ?? 0) * this.#rarity(holding);
+    });
   }
 
   /** Files that an identifier names, in any case: by its whole name, or that and folders above it. 1: one file, less where many have the name. */
@@ -203,15 +206,23 @@ export function nameCounter(
   telling: readonly number[],
   total: number,
 ): (named: Named) => InNames {
-  const count = termCounter(terms, []);
+  // Names hold few of a question's words: only those are looked for.
+  const held = terms.flatMap((_, at) => ((telling[at] ?? 0) > 0 ? [at] : []));
+  const count = termCounter(
+    held.map((at) => terms[at] as string),
+    [],
+  );
+  const none: InNames = { share: 0, holds: [] };
   const known = new Map<string, InNames>();
   return ({ sourceFile, wing, room }) => {
+    if (held.length === 0) return none;
     const name = `${sourceFile} ${wing} ${room}`;
     const before = known.get(name);
     if (before !== undefined) return before;
-    const holds = count(spread(name)).terms.map((times) => times > 0);
-    const held = telling.reduce((sum, weight, at) => sum + (holds[at] === true ? weight : 0), 0);
-    const counted = { share: held < SHARE_MIN * total ? 0 : held / total, holds };
+    const holds: boolean[] = [];
+    count(spread(name)).terms.forEach((times, at) => (holds[held[at] as number] = times > 0));
+    const sum = held.reduce((all, at) => all + (holds[at] === true ? (telling[at] ?? 0) : 0), 0);
+    const counted = { share: sum < SHARE_MIN * total ? 0 : sum / total, holds };
     known.set(name, counted);
     return counted;
   };
