@@ -23,6 +23,8 @@ const READ_MAX = 1_000;
 /** Before an inner capital: `maxRetries`, `HTMLParser`. */
 const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
+const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
+
 /** The name as it is, and cut at inner capitals. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
@@ -186,8 +188,8 @@ export class NameIndex {
   #put(key: string, name: NameKey, stems: () => Set<string>): void {
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    // A conversation's second filing record has no drawers.
-    if (key.includes(MODE_SEPARATOR)) return;
+    // A conversation's second filing record has no drawers, and nobody asks for a digest, as commits have.
+    if (key.includes(MODE_SEPARATOR) || DIGEST.test(key)) return;
     const at = this.#names.push(name) - 1;
     const file = "sourceFile" in name ? [fileKey(`/${name.sourceFile.toLowerCase()}`)] : [];
     for (const term of [...stems(), ...file]) {
