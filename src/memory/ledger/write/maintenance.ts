@@ -39,13 +39,17 @@ export class Maintenance {
       dirtySources: database.prepare<[number], string>("SELECT source_file FROM source_dirty LIMIT ?").pluck(),
       cleanSource: prepare("DELETE FROM source_dirty WHERE source_file = ?"),
       sourceRow: database.prepare<[string], number>("SELECT row FROM source WHERE source_file = ?").pluck(),
+      // The index on source_file is partial: without `<> ''` each source would cost a scan of all drawers.
       makeSource: prepare(
         `INSERT INTO source (source_file, wing, mtime, sha256, drawers)
-           SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? GROUP BY source_file`,
+           SELECT source_file, min(wing), 0, '', count(*) FROM drawer WHERE source_file = ? AND source_file <> ''
+           GROUP BY source_file`,
       ),
       dropSource: prepare("DELETE FROM source WHERE row = ?"),
       sourceTexts: database
-        .prepare<[string], string>("SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? ORDER BY row")
+        .prepare<[string], string>(
+          `SELECT text || ' ' || date_words FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row`,
+        )
         .pluck(),
       dropSourceText: prepare("DELETE FROM source_fts WHERE rowid = ?"),
       putSourceText: prepare("INSERT INTO source_fts (rowid, text) VALUES (?, ?)"),

@@ -10,6 +10,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SqliteLedgerReader } from "../../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
+import { Maintenance } from "../../../../src/memory/ledger/write/maintenance.ts";
 import type { DrawerFilter, Metadata } from "../../../../src/memory/port/drawer.ts";
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { seededRandom } from "../../../helpers/random.ts";
@@ -198,6 +199,16 @@ const LINEAR: Readonly<Record<string, () => unknown>> = {
 
 test.each(Object.keys(LINEAR))("%s scans the drawers once", (name) => {
   expect(plansOf(LINEAR[name] as () => unknown).filter(isDear)).toHaveLength(1);
+});
+
+test("the words of one source are indexed without a scan, so that thousands of new sources do not hold up the writes", () => {
+  const ledger = new Database(file, { readonly: true });
+  const tables = { staticCode: undefined, putStatic: () => undefined };
+  const plans = plansOf(() => new Maintenance(ledger, (work) => work(), tables));
+  ledger.close();
+  const ofSources = plans.filter((plan) => plan.includes("FROM drawer WHERE source_file = ?"));
+  expect(ofSources).toHaveLength(2);
+  expect(ofSources.filter(isDear)).toEqual([]);
 });
 
 test("a window of time is read from its index alone, except in a place that is small compared to the palace", () => {
