@@ -7,8 +7,11 @@ import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "./project.ts";
 
-/** `sniff`: taken when its first line calls a shell. `refuse`: a document by its kind, left out on purpose. */
-export type Verdict = { kind: "take" | "sniff" | "leave" | "refuse"; why: string; outcome?: string };
+/**
+ * `sniff`: taken when its first line calls a shell. `weigh`: taken when it is prose. `refuse`: a document by its kind, left out on
+ * purpose.
+ */
+export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 const TEXT = new Set([".txt", ".yml", ".yaml", ".toml"]);
@@ -72,7 +75,9 @@ export function judgeName(name: string): Verdict {
   if (kind === ".json" && !JSON_DOCUMENT.test(name)) return { kind: "leave", why: "JSON that is data" };
   if (kind !== "" && kind !== ".json" && !TEXT.has(kind)) return { kind: "leave", why: `not documentation (${kind})` };
   const parts = name.toLowerCase().split(/[^a-z0-9]+/);
-  if (parts.some((word) => SECRET_WORDS.has(word))) return { kind: "refuse", why: "looks like a secret" };
+  // A chapter about passwords has such a name, too.
+  if (parts.some((word) => SECRET_WORDS.has(word)))
+    return { kind: kind === ".txt" ? "weigh" : "refuse", why: "looks like a secret" };
   if (kind === "") return { kind: "sniff", why: "no extension" };
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }

@@ -27,6 +27,27 @@ const GENERATED =
 /** Generated pages of these kinds are read like others. */
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 
+/** Fewer paragraphs may be somebody's note of passwords. */
+const PARAGRAPHS_MIN = 5;
+const PARAGRAPH_WORDS_MIN = 12;
+const PROSE_WORDS_SHARE = 0.8;
+/** A value that mixes letters and digits, alone behind the name of a secret. */
+const ASSIGNED =
+  /^[^\n]{0,80}(?:pass|pwd|secret|token|key|pin)\w{0,20}["']?\s{0,4}[:=]\s{0,4}(?=\S*\d)(?=\S*[a-z])\S{6,200}$/im;
+/** A word, with the punctuation that belongs to it. */
+const PROSE_WORD = /^[("'“*`]*\p{L}[\p{L}'’-]*[)"'”*`,.;:!?]*$/u;
+
+/** True for text in paragraphs that gives no secret a value: a chapter about passwords, not a list of them. */
+export function isProse(text: string): boolean {
+  if (ASSIGNED.test(text)) return false;
+  const isParagraph = (block: string): boolean => {
+    const words = block.split(/\s+/).filter((word) => word !== "");
+    const plain = words.filter((word) => PROSE_WORD.test(word)).length;
+    return words.length >= PARAGRAPH_WORDS_MIN && plain >= PROSE_WORDS_SHARE * words.length;
+  };
+  return text.split(/\n\s*\n/).filter(isParagraph).length >= PARAGRAPHS_MIN;
+}
+
 /** Returns why the document is not filed, or undefined. */
 export function refuseText(name: string, text: string): string | undefined {
   if (!PROSE.has(extname(name).toLowerCase()) && GENERATED.test(text.slice(0, HEAD_SIZE)))

@@ -22,6 +22,7 @@ import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";
 import { isCopyWithin } from "./worktree.ts";
+import { isProse } from "./no-document.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
 /** `path` is relative to the project with `/`; `mtime` in seconds, `size` in bytes. */
@@ -48,6 +49,8 @@ export type DocumentReader = (root: string, path: string) => Document | string |
 /** Deeper trees are cut off and reported; no project made by people is that deep. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
+/** Enough to tell prose from a list. */
+const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
@@ -141,7 +144,7 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
     else if (verdict.kind === "refuse")
       skip(survey, rules, { file: path, reason: verdict.why, ...outcomeOf(verdict.outcome) });
     else if (entry.isSymbolicLink()) {
-      if (verdict.kind === "take") skip(survey, rules, linkAt(root, path));
+      if (verdict.kind === "take" || verdict.kind === "weigh") skip(survey, rules, linkAt(root, path));
     } else if (entry.isFile()) addFile(walking, path, verdict);
   }
 }
@@ -169,8 +172,12 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
   const { sizeMaxBytes = SOURCE_SIZE_MAX_BYTES, explain = NOBODY } = rules;
   const isSniffed = kind === "sniff";
   try {
-    if (isSniffed && !isShellScript(readHead(join(root, path)))) return explain("no extension, and no shell script");
-    explain(isSniffed ? "a shell script by its first line" : why);
+    const start = (size: number): Buffer => readStart(join(root, path), size);
+    if (isSniffed && !isShellScript(start(HEAD_SIZE_BYTES).toString("latin1")))
+      return explain("no extension, and no shell script");
+    if (kind === "weigh" && !isProse(decodeText(start(START_SIZE_BYTES)).text))
+      return skip(survey, rules, { file: path, reason: why });
+    explain(isSniffed ? "a shell script by its first line" : kind === "weigh" ? "prose about secrets" : why);
     const stat = lstatSync(join(root, path));
     if (stat.size > sizeMaxBytes)
       skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
@@ -183,12 +190,12 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
   }
 }
 
-/** Returns the first bytes of a file, as text. Throws the file system's errors. */
-function readHead(path: string): string {
+/** Returns the first bytes of a file, at most `size`. Throws the file system's errors. */
+function readStart(path: string, size: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const head = Buffer.alloc(HEAD_SIZE_BYTES);
-    return head.toString("latin1", 0, readSync(file, head, 0, HEAD_SIZE_BYTES, 0));
+    const start = Buffer.alloc(size);
+    return start.subarray(0, readSync(file, start, 0, size, 0));
   } finally {
     closeSync(file);
   }

@@ -23,7 +23,7 @@ test.each(
 
 test.each(
   names(`.env .env.local .env.yml .npmrc .netrc id_rsa id_ed25519.pub server.pem tls.key store.p12 secrets.yaml
-    db-credentials.toml passwords.txt kubeconfig.yaml .htpasswd`),
+    db-credentials.toml passwords.yml kubeconfig.yaml .htpasswd`),
 )("%s is refused as a secret", (name) => {
   expect(judgeName(name).kind).toBe("refuse");
 });

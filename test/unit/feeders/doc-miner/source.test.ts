@@ -84,6 +84,25 @@ test("a file that looks like a secret is skipped with the reason", () => {
   expect(skips()).toEqual({ "secrets.yaml": "looks like a secret" });
 });
 
+test("a chapter about passwords is a document, and a list of passwords is none, even with words around it", () => {
+  const chapter = [
+    "Password management\n===================",
+    ...Array.from({ length: 6 }, () => CHAPTER),
+    ".. code-block:: python\n\n    PASSWORD_HASHERS = [",
+  ].join("\n\n");
+  put("auth/passwords.txt", chapter);
+  put("own/passwords.txt", "mail: hunter2\nbank: 4711\n\nshop.example.org  jane  correct horse\n".repeat(30));
+  put("noted/passwords.txt", `${chapter}\n\nthe mail password: hunter2\n`);
+  put("short/credentials.txt", CHAPTER);
+  expect(found()).toEqual(["auth/passwords.txt"]);
+  const why = "looks like a secret";
+  const left = { "noted/passwords.txt": why, "own/passwords.txt": why, "short/credentials.txt": why };
+  expect(skips()).toEqual(left);
+});
+
+const CHAPTER = `Password management is something that should generally not be reinvented unnecessarily, and this framework
+endeavors to provide a secure and flexible set of tools for managing user passwords.`;
+
 test("folders to avoid are not entered", () => {
   put("a.md");
   put("cache/b.md");
