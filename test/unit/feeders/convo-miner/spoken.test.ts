@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { chunkConversation } from "../../../../src/feeders/convo-miner/chunk.ts";
 import { readTranscript } from "../../../../src/feeders/convo-miner/read.ts";
+import { timesOf } from "../../../../src/feeders/convo-miner/times.ts";
 import { readClaudeCode } from "../../../../src/feeders/session-miner/claude-code.ts";
+import { transcribe } from "../../../../src/feeders/session-miner/transcribe.ts";
 
 let folder: string;
 
@@ -63,4 +66,29 @@ test("meta lines, summaries, slash commands, API errors and reminders are left o
 test("a session of Claude Code with one message is filed as that message, and one without any not as JSON", () => {
   expect(transcript([...UNSAID, line("user", "Remember the spare key.")])).toEqual(["> Remember the spare key.\n"]);
   expect(transcript(UNSAID)).toBe("a Claude Code session without a conversation");
+});
+
+test("a session that goes on a week later keeps the times of its earlier exchanges", () => {
+  const said = (text: string, timestamp: string): Record<string, unknown>[] => [
+    line("user", text, { timestamp }),
+    line("assistant", [{ type: "text", text: "Done, and written down." }], { timestamp }),
+  ];
+  const lines = [
+    ...said("Use RabbitMQ for mails, decided today.", "2026-09-09T09:00:00.000Z"),
+    ...said("NATS replaces RabbitMQ since today.", "2026-09-19T10:00:00.000Z"),
+  ];
+  const written = transcribe(readClaudeCode({ id: "s", updatedMs: 0, version: "1" }, lines, false));
+  const path = join(folder, "written.jsonl");
+  writeFileSync(path, written);
+  const reading = readTranscript(path, { resumeSizeMin: 0 });
+  const [conversation] = typeof reading === "string" ? [] : reading.conversations;
+  const { text = "", times = [] } = conversation ?? {};
+  const drawers = chunkConversation(text);
+  expect(drawers.map((drawer) => drawer.split("\n")[0])).toEqual([
+    expect.stringMatching(/^> \[session\]/),
+    "> Use RabbitMQ for mails, decided today.",
+    "> NATS replaces RabbitMQ since today.",
+  ]);
+  const [first, second] = ["2026-09-09T09:00:00.000Z", "2026-09-19T10:00:00.000Z"];
+  expect(timesOf(text, times, drawers)).toEqual([first, first, second]);
 });
