@@ -6,7 +6,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_700,
   config: 1_600,
   wire: 4_250,
-  memory: 18_350,
+  memory: 18_355,
   agents: 5_450,
   mempalace: 9_150,
   feeders: 9_150,

@@ -90,8 +90,8 @@ export class Backlog {
   }
 
   /**
-   * Embeds all pages from the first row on, and before each the notes that have come; the last page's filing is awaited before the
-   * list is read again.
+   * Embeds all pages from the first row on, and before each whole page the notes that have come; the last page's filing is awaited
+   * before the list is read again.
    */
   async #pass(): Promise<number> {
     const { embedder, pending, notes = () => [] } = this.#options;
@@ -100,16 +100,24 @@ export class Backlog {
     let count = 0;
     /** Rows of notes embedded in this pass: the vectors of the last ones are still being filed. */
     const noted = new Set<number>();
+    const isNew = ({ row }: PendingText): boolean => !noted.has(row);
     const next = (): PendingText[] => {
-      if (this.#stopped) return [];
-      const newest = notes(2 * NOTES_PAGE)
-        .filter(({ row }) => !noted.has(row))
-        .slice(0, NOTES_PAGE);
-      for (const { row } of newest) noted.add(row);
-      if (newest.length > 0) return newest;
-      const page = pending(afterRow, PAGE);
-      afterRow = page.at(-1)?.row ?? afterRow;
-      return page;
+      for (let page = pending(afterRow, PAGE); page.length > 0 && !this.#stopped; page = pending(afterRow, PAGE)) {
+        // Texts that fit one page are embedded in the order in which they were written, which the public palace then has.
+        const newest =
+          page.length < PAGE
+            ? []
+            : notes(2 * NOTES_PAGE)
+                .filter(isNew)
+                .slice(0, NOTES_PAGE)
+                .toReversed();
+        for (const { row } of newest) noted.add(row);
+        if (newest.length > 0) return newest;
+        afterRow = page.at(-1)?.row ?? afterRow;
+        const texts = page.filter(isNew);
+        if (texts.length > 0) return texts;
+      }
+      return [];
     };
     for (let texts = next(); texts.length > 0; texts = next()) {
       count += texts.length;

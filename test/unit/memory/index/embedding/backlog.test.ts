@@ -39,7 +39,7 @@ it("the expected time follows from the texts embedded so far, and is unknown bef
   await backlog.stop();
 });
 
-it("notes are embedded before what was mined, the newest first, also those that come meanwhile", async () => {
+it("notes are embedded before a long list of mined texts, the newest page first, also those that come meanwhile", async () => {
   const mined = Array.from({ length: 200 }, (_, at) => ({ row: at + 1, textVersion: 1, text: "mined" }));
   const note = (row: number): PendingText => ({ row, textVersion: 1, text: "note" });
   let waiting = [...mined, ...Array.from({ length: 40 }, (_, at) => note(201 + at))];
@@ -58,7 +58,7 @@ it("notes are embedded before what was mined, the newest first, also those that 
     file: (vectors) => {
       const filed = new Set(vectors.map(({ row }) => row));
       waiting = waiting.filter(({ row }) => !filed.has(row));
-      if (order.push([...filed]) === 4) waiting = [...waiting, note(300)];
+      if (order.push([...filed]) === 4 && waiting.length > 0) waiting = [...waiting, note(300)];
       return Promise.resolve(noChanges());
     },
     onFiled: () => Promise.resolve(),
@@ -67,7 +67,31 @@ it("notes are embedded before what was mined, the newest first, also those that 
   await backlog.settled(60_000);
   await backlog.stop();
   const rows = order.flat();
-  expect(rows.slice(0, 40)).toEqual(Array.from({ length: 40 }, (_, at) => 240 - at));
-  expect(rows.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 240 }, (_, at) => at + 1), 300]);
+  const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at);
+  expect(rows.slice(0, 40)).toEqual([...from(225, 16), ...from(209, 16), ...from(201, 8)]);
+  expect(rows.toSorted((a, b) => a - b)).toEqual([...from(1, 240), 300]);
   expect(rows.indexOf(300)).toBeLessThan(rows.indexOf(200));
+});
+
+it("texts that fit one page are embedded in the order in which they were written, notes as well", async () => {
+  const order: number[] = [];
+  let waiting: PendingText[] = Array.from({ length: 9 }, (_, at) => ({ row: at + 1, textVersion: 1, text: `${at}` }));
+  const backlog = new Backlog({
+    embedder: {
+      identity: { id: "listed", dimensions: 1 },
+      embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
+    } as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"],
+    pending: (afterRow, limit) => waiting.filter(({ row }) => row > afterRow).slice(0, limit),
+    notes: () => waiting.filter(({ row }) => row > 4),
+    file: (vectors) => {
+      order.push(...vectors.map(({ row }) => row));
+      waiting = [];
+      return Promise.resolve(noChanges());
+    },
+    onFiled: () => Promise.resolve(),
+    log: SILENT_LOG,
+  });
+  await backlog.settled(60_000);
+  await backlog.stop();
+  expect(order).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
