@@ -24,14 +24,16 @@ afterAll(async () => {
 });
 
 test("1,100 TCP connections that prove nothing keep no token holder out, and are cut", async () => {
+  let connected = 0;
   const silent = Array.from({ length: 1_100 }, () =>
     connect(port, "127.0.0.1", function (this: Socket) {
+      connected += 1;
       this.write("GET /api/health HTTP/1.1\r\n");
     }).on("error", () => {}),
   );
   sockets.push(...silent);
   // The later half of them arrives beside these.
-  await expect.poll(() => silent.filter(({ pending }) => !pending).length).toBeGreaterThan(500);
+  await expect.poll(() => connected).toBeGreaterThan(500);
   for (let times = 0; times < 5; times++) {
     const { status } = await fetch(`http://127.0.0.1:${port}/health`, {
       headers: { authorization: `Bearer ${token}` },
