@@ -30,8 +30,8 @@ function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): num
 }
 
 /**
- * A drawer of a file that the question names is what was asked for. A short drawer says one thing, perhaps in none of the question's words: its meaning alone may answer. `length` is its
- * text's.
+ * A drawer of a file that the question names is what was asked for. A short drawer says one thing, perhaps in none of the question's
+ * words: its meaning alone may answer. `length` is its text's.
  */
 export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;

@@ -21,7 +21,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const times = {
     filedAt: typeof filedAt,
     modified: typeof modified,
-    // Upstream dates all exchanges of a file by the newest: they would be dated anew whenever the file grows.
+    // MemPalace gives every exchange of a file the time of its newest message.
     authored: authored === filedAt ? "when it was filed" : "when it was said",
     mtime: Number(mtime).toFixed(5),
   };

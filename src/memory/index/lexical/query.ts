@@ -13,8 +13,7 @@ const CHARACTERS_MAX = 20_000;
 
 /**
  * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked and goes into MATCH, which folds and stems it itself;
- * `terms[i]` is its stem, each
- * once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
+ * `terms[i]` is its stem, each once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
  */
 export type ParsedQuery = {
   query: string;

@@ -7,6 +7,10 @@ import { noChanges } from "../../../../../src/memory/ledger/tables/tables.ts";
 
 const TEXTS = 100;
 const PAGE_MS = 20;
+const AT_ONCE = {
+  identity: { id: "listed", dimensions: 1 },
+  embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
+} as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"];
 
 it("the expected time follows from the texts embedded so far, and is unknown before the first", async () => {
   let waiting: PendingText[] = [];
@@ -45,10 +49,7 @@ it("notes are embedded before a long list of mined texts, the newest page first,
   let waiting = [...mined, ...Array.from({ length: 40 }, (_, at) => note(201 + at))];
   const order: number[][] = [];
   const backlog = new Backlog({
-    embedder: {
-      identity: { id: "listed", dimensions: 1 },
-      embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
-    } as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"],
+    embedder: AT_ONCE,
     pending: (afterRow, limit) => waiting.filter(({ row }) => row > afterRow).slice(0, limit),
     notes: (limit) =>
       waiting
@@ -77,10 +78,7 @@ it("texts that fit one page are embedded in the order in which they were written
   const order: number[] = [];
   let waiting: PendingText[] = Array.from({ length: 9 }, (_, at) => ({ row: at + 1, textVersion: 1, text: `${at}` }));
   const backlog = new Backlog({
-    embedder: {
-      identity: { id: "listed", dimensions: 1 },
-      embed: (texts: string[]) => Promise.resolve(texts.map(() => new Float32Array(1))),
-    } as unknown as ConstructorParameters<typeof Backlog>[0]["embedder"],
+    embedder: AT_ONCE,
     pending: (afterRow, limit) => waiting.filter(({ row }) => row > afterRow).slice(0, limit),
     notes: () => waiting.filter(({ row }) => row > 4),
     file: (vectors) => {
