@@ -128,7 +128,7 @@ export type StatusReport = {
     mode: "lexical" | "hybrid";
     vectors: "local" | "chroma";
     model: string | null;
-    modelState: "ready" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
+    modelState: "ready" | "extra" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
     modelDetail: string;
     /** The cross-encoder; older brokers say nothing of one. */
     reranker?: { state: "ready" | "off" | "failed"; detail: string };

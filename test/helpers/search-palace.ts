@@ -48,6 +48,7 @@ export async function createSearchPalace(
     vectors,
     embedder: () => embedder,
     embedderDetail: () => "no model",
+    isModelWanted: () => true,
     reranker: () => reranker,
     rerankerDetail: () => "no cross-encoder",
     adjustByOutcomes: outcomeAdjustments,

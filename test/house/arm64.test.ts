@@ -18,7 +18,7 @@ test("each package of binaries for linux/x64 has one for arm64 at the same versi
   const needed = Object.entries(packages).filter(
     ([, { cpu, os, dev }]) => dev !== true && cpu?.includes("x64") === true && os?.includes("linux") === true,
   );
-  expect(needed.length).toBeGreaterThan(1);
+  expect(needed.length).toBeGreaterThan(0);
   for (const [name, { version }] of needed)
     expect(packages[name.replace("x64", "arm64")], name).toMatchObject({ version, cpu: ["arm64"], os: ["linux"] });
 });

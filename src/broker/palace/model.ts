@@ -1,5 +1,5 @@
 /**
- * The embedding model's life in the broker: found on disk, else downloaded, else looked for again from time to time;
+ * The embedding model's life in the broker: found on disk where its runtime is installed, else downloaded, else looked for again from time to time;
  * opened; compared with the model that the palace was embedded with. Until it is ready the palace works in lexical
  * mode.
  */
@@ -8,6 +8,7 @@ import type { ModelConfig } from "../../config/config.ts";
 import { downloadModel } from "../../memory/index/embedding/download.ts";
 import { type LocalEmbedder, openEmbedder } from "../../memory/index/embedding/embedder.ts";
 import { findModel, type ModelFiles, modelIn, rerankerFolder } from "../../memory/index/embedding/model-files.ts";
+import { findRuntime } from "../../base/onnxruntime.ts";
 import type { Log } from "../../base/log.ts";
 import type { Reranker } from "../../memory/port/search.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -37,6 +38,7 @@ export class Model {
   readonly #looking: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #downloadAt = 0;
+  #runtime: string | undefined;
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   rerankerState: RerankerState = { state: "off", detail: "the embedding model it runs beside is not ready" };
   embedder: LocalEmbedder | undefined;
@@ -78,6 +80,8 @@ export class Model {
 
   async #find(): Promise<ModelFiles | undefined> {
     const { config } = this.#options;
+    this.#runtime = findRuntime(config.cacheDir);
+    if (this.#runtime === undefined) return this.#withoutRuntime();
     const found = await findModel(config);
     if (found !== undefined) return found;
     if (config.offline)
@@ -109,6 +113,19 @@ export class Model {
     }
   }
 
+  /** A palace that has the model's vectors needs the model, and so does a user who named its folder. For others it is an extra. */
+  #withoutRuntime(): undefined {
+    const { config, recorded } = this.#options;
+    this.state =
+      config.dir === undefined && recorded() === undefined
+        ? { model: null, modelState: "extra", modelDetail: "palace model get adds MiniLM" }
+        : {
+            model: null,
+            modelState: "missing",
+            modelDetail: "the model's runtime is not installed; searching without it",
+          };
+  }
+
   #missing(why: string): undefined {
     const modelDetail = `${emptyPlace(this.#options.config)}${why}`;
     this.state = { model: null, modelState: "missing", modelDetail };
@@ -120,7 +137,7 @@ export class Model {
     const before = recorded();
     if (before !== undefined && before !== id) return this.#mismatch(before, id);
     this.state = { model: id, modelState: "loading", modelDetail: files.folder };
-    const embedder = await openEmbedder(files, { threads: THREADS });
+    const embedder = await openEmbedder(files, { threads: THREADS, runtime: this.#runtime });
     this.embedder = embedder;
     if (this.#closing.signal.aborted) return void (await embedder.close());
     this.state = { model: id, modelState: "ready", modelDetail: files.folder };

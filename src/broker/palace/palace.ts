@@ -308,6 +308,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
     vectors: indexes.vectors,
     embedder: () => model.embedder,
     embedderDetail: () => model.state.modelDetail,
+    isModelWanted: () => model.state.modelState !== "extra",
     reranker: () => model.reranker,
     rerankerDetail: () => model.rerankerState.detail,
     adjustByOutcomes: outcomeAdjustments,

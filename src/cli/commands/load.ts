@@ -35,6 +35,7 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   ls: () => import("../verbs/ls.ts"),
   migrate: async () => ({ verb: (await import("../verbs/repair.ts")).migrate }),
   mine: () => import("../verbs/mine.ts"),
+  model: () => import("../verbs/model.ts"),
   outcome: () => import("../verbs/outcome.ts"),
   repair: () => import("../verbs/repair.ts"),
   "repair-status": () => import("../verbs/repair-status.ts"),
@@ -64,7 +65,7 @@ export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<s
 
 function subLoaders(): Record<string, Record<string, Load>> {
   const loaders: Record<string, Record<string, Load>> = {};
-  const calls = { ...OLD_NAMES, gate: "palace bridge gate", logs: "palace status logs" };
+  const calls = { ...OLD_NAMES, gate: "palace bridge gate", logs: "palace status logs", model: "palace config model" };
   for (const [old, call] of Object.entries(calls)) {
     const [, verb = "", sub = ""] = call.split(" ");
     if (/^[a-z]/.test(sub)) (loaders[verb] ??= {})[sub] = LOADERS[old as keyof typeof calls];

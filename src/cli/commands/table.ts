@@ -157,6 +157,7 @@ export const COMMANDS = {
     example: "palace status",
     subs: {
       logs: "the log of the broker",
+      model: "get: add the model MiniLM to the search",
       jobs: "long work of the broker: list, cancel",
       spool: "writes that wait for a broker: list, show, replay",
     },
@@ -192,6 +193,7 @@ export const COMMANDS = {
       set: "check a value and write it into settings.json",
       unset: "take a key out of settings.json",
       path: "print where that file is",
+      model: "get: add the model MiniLM to the search",
     },
   },
   bridge: {
@@ -250,6 +252,7 @@ export type OldName = keyof typeof OLD_NAMES;
 /** Words that are as good as a verb, and are not listed beside it. */
 export const ALSO = {
   logs: "the log of the broker",
+  model: "get: add the model MiniLM to the search",
   restart: "stop the broker and start it again",
 } as const;
 

@@ -31,7 +31,7 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
 
 /** Formats it as one sentence for people. */
 export function describeSearch({ modelState, modelDetail }: SearchHere): string {
-  if (modelState === "ready") return "Search finds memories by words and by meaning.";
+  if (modelState === "ready" || modelState === "extra") return "Search finds memories by words and by meaning.";
   const later = "Search finds memories by words and by meaning; it finds more when the model is";
   if (modelState === "loading") return `${later} loaded.`;
   if (modelState === "downloading") return `${later} downloaded (${printable(modelDetail)}).`;

@@ -27,7 +27,6 @@ import {
 } from "../doctor/broker.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 import { type Asked, askWrittenAhead, checkClock, checkDisk, checkUid, checkVolumes } from "../doctor/machine.ts";
-import { brokerBox } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, plural, printable } from "../terminal/output.ts";
 import { checkAgents, checkOneMemory } from "./agents.ts";
 import {
@@ -38,12 +37,11 @@ import {
   describeForeignWriters,
   describeGraph,
   describeLag,
-  describeReranker,
 } from "./describe.ts";
 import { EVENTS } from "../../memory/backup/contents.ts";
 import { assertEvents } from "../../memory/backup/look.ts";
 import { checkBackups } from "./backup-health.ts";
-import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "./runtime.ts";
+import { checkModel, checkReranker, checkRuntime } from "./model-checks.ts";
 
 const NODE_MAJOR_MIN = 24;
 /** The driver may be this far behind before it is worth a word. */
@@ -57,7 +55,7 @@ const POLL_MS = 50;
 export async function runChecks(config: Config, mayStart: boolean): Promise<Check[]> {
   const checks = [
     checkNode(),
-    await checkRuntime(),
+    checkRuntime(config),
     checkHome(config),
     ...checkVolumes(config),
     await checkDisk(config),
@@ -201,12 +199,6 @@ function checkSettings({ filing }: Config): Check[] {
     : [warn("settings", ignored.map(printable).join("; "), "correct config.json or unset it")];
 }
 
-async function checkRuntime(): Promise<Check> {
-  return (await hasRuntime())
-    ? ok("runtime", "onnxruntime-node loads: search by meaning, once there is a model")
-    : warn("runtime", RUNTIME_MISSING, RUNTIME_HINT);
-}
-
 function checkStop({ paths }: Config): Check {
   if (!isStopped(paths)) return ok("stop mark", "none: agents start the broker by themselves");
   return warn("stop mark", "the broker was stopped by hand and stays off", "palace start");
@@ -287,36 +279,6 @@ function checkQueue({ queue, peers }: StatusReport): Check {
   return queue.depth < queue.depthMax / 2
     ? ok("queue", detail)
     : warn("queue", detail, "wait, or run `palace logs` to see who writes");
-}
-
-/** Lexical mode is a mode, no fault; but who does not know that half of the search is missing cannot fetch it. */
-function checkModel({ search }: StatusReport, config: Config): Check {
-  const { offline } = config.model;
-  const { model, modelState, modelDetail, pending, embedded } = search;
-  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
-  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
-  if (modelState === "mismatch")
-    return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
-  if (modelState === "failed") return warn("model", detail, "run `palace logs`");
-  if (modelState === "missing")
-    return warn(
-      "model",
-      detail,
-      brokerBox(config) !== undefined
-        ? "name a folder that has it in the stack's .env (MEMPALACE_MODEL_DIR=DIR), then: palace devbox up"
-        : offline
-          ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
-          : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
-    );
-  return ok("model", detail);
-}
-
-/** Checks the cross-encoder, which is optional: the check passes without one. */
-function checkReranker({ search }: StatusReport): Check {
-  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
-  if (search.reranker?.state === "failed")
-    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
-  return ok("cross-encoder", said);
 }
 
 const UNREACHABLE_HINTS: Partial<Record<StatusReport["driver"]["kind"], string>> = {

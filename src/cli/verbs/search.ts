@@ -117,8 +117,8 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
     const cause = typeof reason === "string" && reason !== "" ? causeOf(reason) : "no vectors answer";
     return [`${asked}searched without the model: ${cause}; palace doctor says what to do`];
   }
-  const { pending, embedded } = (await client.call("palace.status", {})).search;
-  if (pending === 0) return [];
+  const { pending, embedded, modelState } = (await client.call("palace.status", {})).search;
+  if (pending === 0 || modelState === "extra") return [];
   return [`${pending} of ${plural(pending + embedded, "drawer")} wait for the model's vectors`];
 }
 

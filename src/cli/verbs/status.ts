@@ -151,6 +151,7 @@ function describeMode({ mode, model, modelState, modelDetail }: StatusReport["se
   if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
   if (modelState === "loading" || modelState === "downloading")
     return `by words and meaning, without the model until it is here (${modelState}${withDetail(modelDetail)})`;
+  if (modelState === "extra") return `by words and meaning; ${printable(modelDetail)}`;
   return `by words and meaning, without the model: ${causeOf(modelDetail)}`;
 }
 
@@ -158,7 +159,7 @@ function describePalace({ home, search, driver, ...status }: StatusReport): Row[
   const adoption = describeAdoption(status.adoption);
   const reranker = describeReranker(search);
   const embedded =
-    search.pending === 0
+    search.pending === 0 || search.modelState === "extra"
       ? ""
       : `, ${search.pending} of ${search.pending + search.embedded} still to embed${describeRest(search.pendingMs)}`;
   return [

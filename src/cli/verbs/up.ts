@@ -10,7 +10,6 @@ import { provePalace } from "../../wire/proof/proof.ts";
 import { askSearch, describeSearch } from "../proof/search-here.ts";
 import { alignRows, type Output } from "../terminal/output.ts";
 import { mcpEntry } from "../terminal/spelling.ts";
-import { hasRuntime, RUNTIME_HINT, RUNTIME_MISSING } from "../report/runtime.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
@@ -59,7 +58,6 @@ Next:
 ${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}
 Stop: ${out.spelled(isDocker ? "palace devbox down" : "palace stop")}`);
     if (joined?.state === "apart") out.notice(`${joined.why}; ${joined.hint}`);
-    if (!isDocker && !(await hasRuntime())) out.notice(`${RUNTIME_MISSING}; ${RUNTIME_HINT}`);
     return 0;
   },
 });

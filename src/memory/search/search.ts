@@ -45,6 +45,8 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** The reason for having no embedder, for the answer. */
   embedderDetail: () => string;
+  /** False where the model is an extra that nobody has fetched: a search without it is as good as it can be. */
+  isModelWanted: () => boolean;
   /** The cross-encoder; undefined without one, and `rerankerDetail` says why. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
@@ -142,17 +144,15 @@ async function searchAmong(
     ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),
     ...notesOn(dependencies, chosen, rankMode, request),
   }));
-  const asked = mode !== "lexical";
+  const failure = found.find((one) => one.failure !== undefined)?.failure;
+  const asked = mode === "auto" ? failure !== undefined || dependencies.isModelWanted() : mode !== "lexical";
   return {
     hits:
       vector === undefined
         ? hits
         : labelClosets(dependencies.reader, hits, { vector, rows: ranked.map((hit) => hit.row), filter }),
     candidates: fused.length,
-    vectorDisabledReason:
-      asked && vector === undefined
-        ? (found.find(({ failure }) => failure !== undefined)?.failure ?? dependencies.embedderDetail())
-        : undefined,
+    vectorDisabledReason: asked && vector === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
     reranked,
     phrases: quoted.length > 0 ? { quoted, found: found.some(({ isQuoted }) => isQuoted) } : undefined,
   };

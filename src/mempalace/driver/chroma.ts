@@ -220,7 +220,7 @@ async function collectionOf(
   server: ServerLimits,
   signal: AbortSignal,
 ): Promise<Collection> {
-  const { ChromaClient } = await import("chromadb");
+  const { ChromaClient } = await importClient();
   class OneRequestClient extends ChromaClient {
     constructor() {
       const { host, port, ssl, tenant, database, headers } = place;
@@ -229,6 +229,16 @@ async function collectionOf(
     }
   }
   return new OneRequestClient().collection(id);
+}
+
+/** Chroma's client is an optional peer: the images have it, and an install without a server needs none. Errors: STORE_UNAVAILABLE. */
+async function importClient(): Promise<typeof import("chromadb")> {
+  try {
+    return await import("chromadb");
+  } catch (cause) {
+    const why = "the driver chroma needs the package chromadb, which is not installed here";
+    throw new PalaceError("STORE_UNAVAILABLE", why, "npm install -g chromadb@3.5.0, then palace restart", { cause });
+  }
 }
 
 /** The client copies metadata by assignment, which loses a key of that name. */

@@ -31,13 +31,17 @@ export async function startChromaServer(folder: string, command: string | undefi
   throw new PalaceError(
     "STORE_UNAVAILABLE",
     `no Chroma can be run here (${failures.join("; ")})`,
-    "name one with --chroma FILE (MemPalace's Python environment has bin/chroma), or write it without: --without-chroma",
+    "npm install -g chromadb brings one; or name one with --chroma FILE (MemPalace's Python environment has bin/chroma), or write it without: --without-chroma",
   );
 }
 
 function candidates(): string[][] {
-  const cli = join(dirname(createRequire(import.meta.url).resolve("chromadb")), "..", "cli.mjs");
-  return [[process.execPath, cli], ["chroma"]];
+  try {
+    const cli = join(dirname(createRequire(import.meta.url).resolve("chromadb")), "..", "cli.mjs");
+    return [[process.execPath, cli], ["chroma"]];
+  } catch {
+    return [["chroma"]];
+  }
 }
 
 /** The server, or why it did not come up. */

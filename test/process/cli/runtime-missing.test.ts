@@ -1,8 +1,10 @@
-/** An installation that npm has left the embedding runtime out of: doctor and up say so, and what to type. */
+/** An installation without the models' runtime, as npm makes it: nothing is wrong, and what adds the model is named. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { StatusReport } from "../../../src/protocol/spec.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
+import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 /** Module hook that makes `onnxruntime-node` look as if it were not installed. */
 const HOOK = `import { registerHooks } from "node:module";
@@ -14,22 +16,48 @@ registerHooks({
 });
 `;
 
-test("doctor and up say that the embedding runtime was left out, and what to type", async () => {
+test("a palace that has the model's vectors misses its runtime, and doctor says what brings it", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);
-  const env = { NODE_OPTIONS: `--import=${hook}` };
+  const model = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) };
+  expect((await palace.run("palace", ["add", "the key is under the pot"], { env: model })).code).toBe(0);
+  const search = async (): Promise<StatusReport["search"]> =>
+    (JSON.parse((await palace.run("palace", ["status", "--json"])).stdout) as StatusReport).search;
+  await expect.poll(async () => (await search()).embedded).toBe(1);
+  const env = { NODE_OPTIONS: `--import=${hook}`, MEMPALACE_MODEL_DIR: "" };
+  expect((await palace.run("palace", ["restart"], { env })).code).toBe(0);
   const { stdout } = await palace.run("palace", ["doctor", "--json"], { env });
-  const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string; hint: string }[] };
-  expect(checks.find(({ name }) => name === "runtime")).toMatchObject({
-    state: "warn",
-    detail: expect.stringContaining("search goes without the model") as string,
-    hint: expect.stringContaining("ONNXRUNTIME_NODE_INSTALL=skip") as string,
-  });
-  const up = await palace.run("palace", ["up", "--native"], { env });
-  expect(up.code, up.stderr).toBe(0);
-  expect(up.stdout + up.stderr).toContain("ONNXRUNTIME_NODE_INSTALL=skip");
-  const whole = await palace.run("palace", ["doctor", "--json"]);
-  const all = (JSON.parse(whole.stdout) as { checks: { name: string; state: string }[] }).checks;
-  expect(all.find(({ name }) => name === "runtime")).toMatchObject({ state: "ok" });
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; hint: string }[] };
+  expect(checks.find(({ name }) => name === "model")).toMatchObject({ state: "warn", hint: "palace model get" });
+  const found = await palace.run("palace", ["search", "key"], { env });
+  expect(found.stderr).toContain("the model's runtime is not installed");
+});
+
+test("without the models' runtime up, status, search and doctor see no fault, and name `palace model get`", async () => {
+  await using palace = createTestPalace();
+  const hook = join(palace.home, "hook.mjs");
+  writeFileSync(hook, HOOK);
+  const env = { NODE_OPTIONS: `--import=${hook}`, MEMPALACE_MODEL_DIR: "" };
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await palace.run("palace", args, { env });
+    expect(code, stderr).toBe(0);
+    return stdout + stderr;
+  };
+  expect(await run("up", "--native")).toContain("Search finds memories by words and by meaning.");
+  await run("add", "the key to the shed is under the pot");
+  const found = await run("search", "where do we keep the extra key");
+  expect(found).toContain("under the pot");
+  expect(found).not.toContain("without the model");
+  expect(await run("search", "key", "--mode", "vector")).toContain("palace model get");
+  expect(await run("status")).toMatch(/by words and meaning; palace model get adds MiniLM$/m);
+  const { checks } = JSON.parse(await run("doctor", "--json")) as { checks: { name: string; state: string }[] };
+  for (const name of ["runtime", "model"])
+    expect(checks.find((check) => check.name === name)).toMatchObject({
+      state: "ok",
+      detail: expect.stringContaining("palace model get") as string,
+    });
+  // The tests of this machine have no network.
+  const refused = await palace.run("palace", ["model", "get"], { env: { ...env, MEMPALACE_OFFLINE: "1" } });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("offline") as string });
 });

@@ -10,9 +10,17 @@ import { PalaceError } from "../../../base/errors.ts";
 import { type Job, type Lane, BatchLanes } from "./batch-lanes.ts";
 import type { ModelPlace } from "./model-files.ts";
 import { poolVectors } from "./pool.ts";
+import { importRuntime, type Runtime } from "../../../base/onnxruntime.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
 
-export type EmbedThreadData = { folder: string; modelFile: string; threads: number; dimensions: number };
+/** `runtime`: the name or the file of onnxruntime-node. */
+export type EmbedThreadData = {
+  folder: string;
+  modelFile: string;
+  runtime: string;
+  threads: number;
+  dimensions: number;
+};
 export type EmbedMethods = {
   embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
   /** Loads the cross-encoder beside the model, for `rerank`. */
@@ -36,7 +44,6 @@ type Running = Job<TokenPair> & {
   until: number;
 };
 
-type Runtime = typeof import("onnxruntime-node");
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
@@ -172,19 +179,6 @@ class ModelRunner {
   }
 }
 
-async function importRuntime(): Promise<Runtime> {
-  try {
-    return await import("onnxruntime-node");
-  } catch (cause) {
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
-      "the embedding runtime onnxruntime-node does not load on this machine; search is lexical",
-      "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node",
-      { cause },
-    );
-  }
-}
-
 /** The runtime's idle threads would spin for a while on the cores that the rest of a search needs. */
 function sessionOptions(threads: number): InferenceSession.SessionOptions {
   return { intraOpNumThreads: threads, extra: { session: { intra_op: { allow_spinning: "0" } } } };
@@ -221,7 +215,7 @@ function modelInputs(
 
 await serveThread<EmbedMethods>(async () => {
   const data = workerData as EmbedThreadData;
-  const runtime = await importRuntime();
+  const runtime = importRuntime(data.runtime);
   const session = await runtime.InferenceSession.create(data.modelFile, sessionOptions(data.threads));
   const models = new ModelRunner(runtime, session, data);
   return {

@@ -8,6 +8,7 @@ import { PalaceError } from "../../../base/errors.ts";
 import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
 import type { Lane } from "./batch-lanes.ts";
 import type { ModelFiles, ModelPlace } from "./model-files.ts";
+import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
@@ -27,12 +28,16 @@ const RERANKS_MAX = 4;
 /** A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
 
-export type EmbedderOptions = { threads: number };
+/** `runtime`: the file of onnxruntime-node; the package's own by default. */
+export type EmbedderOptions = { threads: number; runtime?: string | undefined };
 
 /** Errors: STORE_UNAVAILABLE when the runtime or the model does not load. */
-export async function openEmbedder(files: ModelFiles, { threads }: EmbedderOptions): Promise<LocalEmbedder> {
+export async function openEmbedder(
+  files: ModelFiles,
+  { threads, runtime = RUNTIME }: EmbedderOptions,
+): Promise<LocalEmbedder> {
   const { identity, folder, modelFile } = files;
-  const data: EmbedThreadData = { folder, modelFile, threads, dimensions: identity.dimensions };
+  const data: EmbedThreadData = { folder, modelFile, runtime, threads, dimensions: identity.dimensions };
   const thread = await startThread<EmbedMethods>(threadFile(import.meta.url, "embed-thread"), data);
   const lane = (name: Lane): Embedder => laneEmbedder(thread, identity, name);
   const search = cachedEmbedder(lane("query"));

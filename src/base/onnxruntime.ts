@@ -1,0 +1,123 @@
+/**
+ * Finds and fetches onnxruntime-node, which runs the models. An install is a quarter as large without it. A clone and the images
+ * have it in node_modules, and `palace model get` puts it into our cache.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { parseJson } from "./parse-json.ts";
+import { PalaceError } from "./errors.ts";
+
+export type Runtime = typeof import("onnxruntime-node");
+
+export const RUNTIME = "onnxruntime-node";
+const VERSION = "1.30.0";
+/** The archives and the digests that npm's registry names for them. */
+const ARCHIVES: Readonly<Record<string, string>> = {
+  [`${RUNTIME}@${VERSION}`]:
+    "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
+  [`onnxruntime-common@${VERSION}`]:
+    "sha512-7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
+};
+const FOLDER = `${RUNTIME}-${VERSION}`;
+const SAID_MAX_CHARS = 400;
+
+export type FetchOptions = { env: NodeJS.ProcessEnv; signal: AbortSignal };
+
+/** Returns where the runtime is, for `importRuntime`; undefined without one. `cacheDir`: the models' folder in our cache. */
+export function findRuntime(cacheDir: string): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve(RUNTIME);
+  } catch {
+    const main = join(cacheDir, FOLDER, "node_modules", RUNTIME, "dist/index.js");
+    return existsSync(main) ? main : undefined;
+  }
+}
+
+/** Errors: STORE_UNAVAILABLE when its library does not load. */
+export function importRuntime(file: string): Runtime {
+  try {
+    return createRequire(import.meta.url)(file) as Runtime;
+  } catch (cause) {
+    const why = `the models' runtime ${RUNTIME} does not load on this machine: ${String(cause)}`;
+    throw new PalaceError("STORE_UNAVAILABLE", why, "palace doctor", { cause });
+  }
+}
+
+/**
+ * Fetches the runtime into our cache, checked against the pinned digests and without the libraries of other platforms. The folder
+ * appears under its name when it is whole. Errors: STORE_UNAVAILABLE.
+ */
+export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
+  // npm stands beside Node; the PATH of an agent or a service may lack both.
+  const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
+  mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
+  const draft = mkdtempSync(join(cacheDir, ".draft-"));
+  try {
+    // `npm pack` fetches an archive with the user's own settings of npm (registry, proxy) and runs none of its scripts.
+    const pack = ["pack", "--json", "--ignore-scripts", "--loglevel=error", ...Object.keys(ARCHIVES)];
+    for (const { id, name, filename } of readPacked(await run("npm", pack, draft, around))) {
+      const archive = join(draft, filename);
+      const digest = createHash("sha512").update(readFileSync(archive)).digest("base64");
+      if (`sha512-${digest}` !== ARCHIVES[id])
+        throw refusal(`${id} is not the archive that is pinned: sha512-${digest}`);
+      const target = join(draft, FOLDER, "node_modules", name);
+      mkdirSync(target, { recursive: true });
+      await run("tar", ["-xzf", archive, "--strip-components=1", "--no-same-owner", "-C", target], draft, around);
+    }
+    removeForeign(join(draft, FOLDER, "node_modules", RUNTIME, "bin"));
+    for (const name of readdirSync(cacheDir))
+      if (name.startsWith(`${RUNTIME}-`)) rmSync(join(cacheDir, name), { recursive: true });
+    renameSync(join(draft, FOLDER), join(cacheDir, FOLDER));
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+type Packed = { id: string; name: string; filename: string };
+
+function readPacked(said: string): Packed[] {
+  const packed = parseJson(said);
+  const isPacked = (one: unknown): one is Packed =>
+    ["id", "name", "filename"].every((key) => typeof (one as Record<string, unknown> | null)?.[key] === "string");
+  if (Array.isArray(packed) && packed.every(isPacked)) return packed;
+  throw refusal(`npm pack answered ${said.slice(0, SAID_MAX_CHARS)}`);
+}
+
+function removeForeign(bin: string): void {
+  const own = globSync(`*/${process.platform}/${process.arch}`, { cwd: bin });
+  if (own.length === 0) throw refusal(`it has no library for ${process.platform} on ${process.arch}`);
+  for (const folder of globSync("*/*/*", { cwd: bin }))
+    if (!own.includes(folder)) rmSync(join(bin, folder), { recursive: true });
+}
+
+/** Runs a program to its end and returns its output. Errors: STORE_UNAVAILABLE with what it said. */
+async function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  { env, signal }: FetchOptions,
+): Promise<string> {
+  const child = spawn(program, args, { cwd, env, signal, stdio: ["ignore", "pipe", "pipe"] });
+  const said = { out: "", error: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
+  child.stderr
+    .setEncoding("utf8")
+    .on("data", (text: string) => (said.error = (said.error + text).slice(-SAID_MAX_CHARS)));
+  const [code] = await once(child, "close").catch((error: unknown) => {
+    throw signal.aborted ? error : refusal(String(error));
+  });
+  if (code === 0) return said.out;
+  throw refusal(`${program} failed: ${said.error.trim()}`);
+}
+
+function refusal(why: string): PalaceError {
+  return new PalaceError(
+    "STORE_UNAVAILABLE",
+    `the models' runtime ${RUNTIME} was not fetched: ${why}`,
+    "check the network (behind a proxy: npm's own settings), then: palace model get",
+  );
+}

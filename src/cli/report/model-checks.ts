@@ -1,0 +1,53 @@
+/** Checks the embedding model, its runtime and the cross-encoder. Imported by checks.ts. */
+import { findRuntime, importRuntime } from "../../base/onnxruntime.ts";
+import type { Config } from "../../config/config.ts";
+import type { StatusReport } from "../../protocol/spec.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { describeReranker } from "./describe.ts";
+import { printable } from "../terminal/output.ts";
+import { type Check, fail, ok, warn } from "../doctor/check.ts";
+
+/** Without the models' runtime a search goes by words and the static table, which is no fault. */
+export function checkRuntime({ model }: Config): Check {
+  const file = findRuntime(model.cacheDir);
+  if (file === undefined) return ok("runtime", "onnxruntime-node, which runs MiniLM, is an extra: palace model get");
+  try {
+    importRuntime(file);
+    return ok("runtime", "onnxruntime-node loads");
+  } catch (error) {
+    return warn("runtime", printable((error as Error).message), "search goes on by words and meaning without it");
+  }
+}
+
+/** Searching without the model is no fault; but who expects it must be told that it is missing. */
+export function checkModel({ search }: StatusReport, config: Config): Check {
+  const { offline } = config.model;
+  const { model, modelState, modelDetail, pending, embedded } = search;
+  if (modelState === "extra") return ok("model", "search by words and meaning; MiniLM is an extra: palace model get");
+  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
+  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
+  if (modelState === "mismatch")
+    return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
+  if (modelState === "failed") return warn("model", detail, "run `palace logs`");
+  if (modelState === "missing")
+    return warn(
+      "model",
+      detail,
+      brokerBox(config) !== undefined
+        ? "name a folder that has it in the stack's .env (MEMPALACE_MODEL_DIR=DIR), then: palace devbox up"
+        : findRuntime(config.model.cacheDir) === undefined
+          ? "palace model get"
+          : offline
+            ? "to search by meaning too: MEMPALACE_OFFLINE=0 palace restart fetches the model; or name a folder that has it: palace config set model-dir DIR, then palace restart"
+            : "it is tried again by itself; to try now: palace restart; or name a folder that has it: palace config set model-dir DIR, then palace restart",
+    );
+  return ok("model", detail);
+}
+
+/** Checks the cross-encoder, which is optional: the check passes without one. */
+export function checkReranker({ search }: StatusReport): Check {
+  const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker knows of none"}`;
+  if (search.reranker?.state === "failed")
+    return warn("cross-encoder", said, "put a whole model there, or take it away, and run `palace restart`");
+  return ok("cross-encoder", said);
+}

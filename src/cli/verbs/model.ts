@@ -1,0 +1,85 @@
+/** `palace model get`: brings MiniLM and what runs it to this machine, and waits until the broker has it. */
+import { PalaceError } from "../../base/errors.ts";
+import { fetchRuntime, findRuntime } from "../../base/onnxruntime.ts";
+import { brokerBox } from "../docker/owner.ts";
+import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
+import { defineVerb } from "../define-verb.ts";
+import { isServedByStack } from "../docker/served-by-stack.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../../wire/client/client.ts";
+import type { Config } from "../../config/config.ts";
+import { Progress } from "../terminal/progress.ts";
+
+const POLL_MS = 250;
+
+export const verb = defineVerb({
+  usage: `palace model get
+
+Search goes by words and meaning without it. This adds MiniLM, MemPalace's own model: a third score for every search, and the
+vectors that MemPalace reads in the public palace. It fetches 75 MB from npm's registry and 91 MB from the model's hub into our
+cache folder, each checked against its digest; the broker then loads it and embeds what is there. Running it again is harmless.`,
+  args: [1, 1],
+  place: "anew",
+  run: ({ args: [action = ""], config, env, connect, out }) => {
+    if (action !== "get")
+      throw new PalaceError("CONFIG_USAGE", `palace model ${action} is not a command`, "palace model get");
+    assertHere(config);
+    const progress = new Progress({ silent: out.isJson });
+    return withInterrupt(
+      async (signal) => {
+        const isFetched = findRuntime(config.model.cacheDir) === undefined;
+        if (isFetched) {
+          out.notice("fetching the runtime of the model (75 MB) ...");
+          await fetchRuntime(config.model.cacheDir, { env, signal });
+        }
+        const model = await untilReady(await connect("palace model"), progress, signal);
+        out.answer({ fetched: isFetched, model }, `The broker searches with ${model} too.`);
+        return 0;
+      },
+      { onStop: () => out.notice("stopping; what is fetched stays") },
+    )
+      .catch((error: unknown) => {
+        if ((error as Error).name === "AbortError") return EXIT_INTERRUPTED;
+        throw error;
+      })
+      .finally(() => progress.end());
+  },
+});
+
+/** Errors: CONFIG_USAGE where the broker runs elsewhere; CONFIG_BAD_VALUE when offline. */
+function assertHere(config: Config): void {
+  if (config.endpoint !== undefined || brokerBox(config) !== undefined || isServedByStack(config))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      "the model belongs where the broker runs, and that is not this machine",
+      "the stack's images have its runtime: MEMPALACE_MODEL_DIR=DIR in its .env names a folder with the model",
+    );
+  if (config.model.offline)
+    throw new PalaceError(
+      "CONFIG_BAD_VALUE",
+      "the setting offline forbids the download",
+      "palace config set offline off, then palace restart",
+    );
+}
+
+/** Returns the model's name. The broker looks for it again every ten seconds. Errors: STORE_UNAVAILABLE with the broker's reason. */
+async function untilReady(client: Client, progress: Progress, signal: AbortSignal): Promise<string> {
+  let said = "";
+  for (;;) {
+    const { model, modelState, modelDetail } = (await client.call("palace.status", {})).search;
+    if (modelState === "ready") return model ?? "the model";
+    if (modelState === "failed" || modelState === "mismatch" || (modelState === "missing" && !isComing(modelDetail)))
+      throw new PalaceError("STORE_UNAVAILABLE", `the broker has no model: ${modelDetail}`, "palace doctor");
+    const percent = Number(/^\d+/.exec(modelDetail)?.[0] ?? 0);
+    const line =
+      modelState === "downloading" ? "the broker downloads the model ..." : "the broker looks for the model ...";
+    progress.step(percent, 100, line, line === said ? undefined : line);
+    said = line;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+/** The broker has not looked again since the runtime is there. */
+function isComing(detail: string): boolean {
+  return detail.startsWith("the model's runtime");
+}
