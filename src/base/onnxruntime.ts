@@ -16,7 +16,7 @@ export type Runtime = typeof import("onnxruntime-node");
 export const RUNTIME = "onnxruntime-node";
 const VERSION = "1.30.0";
 /** The archives and the digests that npm's registry names for them. */
-const ARCHIVES: Readonly<Record<string, string>> = {
+export const ARCHIVES: Readonly<Record<string, string>> = {
   [`${RUNTIME}@${VERSION}`]:
     "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
   [`onnxruntime-common@${VERSION}`]:
@@ -52,7 +52,7 @@ export function importRuntime(file: string): Runtime {
  * appears under its name when it is whole. Errors: STORE_UNAVAILABLE.
  */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
-  // npm stands beside Node; the PATH of an agent or a service may lack both.
+  // npm stands beside Node, and the PATH of a service may lack both.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(join(cacheDir, ".draft-"));

@@ -2,7 +2,7 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 1_942,
+  base: 2_066,
   protocol: 2_700,
   config: 1_600,
   wire: 4_250,
@@ -12,8 +12,8 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_150,
   devbox: 2_700,
   learning: 5_250,
-  broker: 9_500,
-  cli: 13_100,
+  broker: 9_520,
+  cli: 13_180,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -23,6 +23,7 @@ import {
 } from "../report/describe.ts";
 import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
+import { spelled } from "../terminal/spelling.ts";
 import { type Call, defineVerb } from "../define-verb.ts";
 
 const EXIT_NOT_RUNNING = 3;
@@ -151,7 +152,7 @@ function describeMode({ mode, model, modelState, modelDetail }: StatusReport["se
   if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
   if (modelState === "loading" || modelState === "downloading")
     return `by words and meaning, without the model until it is here (${modelState}${withDetail(modelDetail)})`;
-  if (modelState === "extra") return `by words and meaning; ${printable(modelDetail)}`;
+  if (modelState === "extra") return `by words and meaning; ${spelled(printable(modelDetail))}`;
   return `by words and meaning, without the model: ${causeOf(modelDetail)}`;
 }
 
