@@ -52,7 +52,7 @@ export function importRuntime(file: string): Runtime {
  * appears under its name when it is whole. Errors: STORE_UNAVAILABLE.
  */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
-  // A service's PATH may lack npm, which stands beside Node.
+  // A service's PATH may lack npm; it is in Node's own folder.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(join(cacheDir, ".draft-"));

@@ -1,4 +1,4 @@
-/** An installation without the models' runtime, as npm makes it: nothing is wrong, and what adds the model is named. */
+/** An installation without the models' runtime, which is an extra: the answers name the command that adds it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
