@@ -1,5 +1,5 @@
 /** Reads files that other programs and people put there: a pipe in the place of one is refused, where reading it would hang. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 
 /** Errors: those of the file system; ENOTREG for a pipe, a socket or a device. */
 export function readRegularFile(path: string): Buffer {
@@ -9,6 +9,18 @@ export function readRegularFile(path: string): Buffer {
     const stat = fstatSync(file);
     if (!stat.isFile() && !stat.isDirectory()) throw notRegular(path);
     return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns the beginning of a file as text. Errors: those of the file system; ENOTREG for everything but a file. */
+export function readHead(path: string, maxBytes: number): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) throw notRegular(path);
+    const bytes = Buffer.alloc(maxBytes);
+    return bytes.toString("utf8", 0, readSync(file, bytes));
   } finally {
     closeSync(file);
   }

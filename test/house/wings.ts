@@ -185,8 +185,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "doc-miner/file-documents",
     "doc-miner/filed-as",
     "doc-miner/kinds-of-run",
-    "doc-miner/project",
-    "doc-miner/project-wings",
     "doc-miner/registry",
     "doc-miner/root",
     "doc-miner/run",

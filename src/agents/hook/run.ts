@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isRecord } from "../../base/is-record.ts";
 import { newKey } from "../../base/ids.ts";
 import { parseAs } from "../../base/parse-json.ts";
+import { projectNames } from "../../base/project-names.ts";
 import { within } from "../../base/time-limit.ts";
 import { readHarness } from "../../config/harness.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
@@ -119,11 +120,13 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
 }
 
 async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Promise<string> {
-  const { config, host } = scene;
+  const { config } = scene;
   const settings = readHarness(config.settings.env);
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptText(config, session) ?? "");
-  const project = await host.wingsOf(cwd);
+  const names = projectNames(cwd, config.model.userHome);
+  // A diary has its project's name behind `wing_`.
+  const project = names.flatMap((name) => [name, `wing_${name}`]);
   const text = (await withClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
   if (session !== undefined && text !== "") keepText(config, session, text);
   return text;

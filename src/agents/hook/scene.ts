@@ -8,8 +8,6 @@ export type Host = Readonly<{
   /** The command line of `palace`. */
   palace: readonly string[];
   hasPalace: (config: Config) => boolean;
-  /** Returns the wings that may hold what is known of a folder. */
-  wingsOf: (folder: string) => Promise<string[]>;
   /** Files what is new in a session. Errors: whatever prevented it. */
   mineSession: (config: Config, harness: string, session: string) => Promise<void>;
   /** Returns what the user has said in a session of opencode; undefined if it is gone. Errors: the source's. */

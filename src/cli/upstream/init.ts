@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { proposeRooms, writeProject } from "../../feeders/doc-miner/detect-rooms.ts";
 import { PROJECTS } from "../../feeders/doc-miner/kinds-of-run.ts";
-import { PROJECT_FILES } from "../../feeders/doc-miner/project.ts";
+import { PROJECT_FILES } from "../../base/project-names.ts";
 import { surveyProject } from "../../feeders/doc-miner/survey.ts";
 import { discoverEntities } from "../../feeders/setup/discover.ts";
 import type { Entities, Entity } from "../../feeders/setup/entity.ts";

@@ -10,7 +10,6 @@ import { isHook, runHook } from "../../agents/hook/run.ts";
 import type { Scene } from "../../agents/hook/scene.ts";
 import { loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
-import { wingsOfProject } from "../../feeders/doc-miner/project-wings.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
@@ -102,7 +101,6 @@ function sceneOf(what: string, values: Values, env: Env): Scene {
     host: {
       palace: executable("palace"),
       hasPalace,
-      wingsOf: wingsOfProject,
       mineSession: async ({ handedOn }, from, session) => {
         const { verb: sessions } = await import("./sessions.ts");
         await sessions.execute([...handedOn().palace, "--from", from, "--session", session, "--quiet"], env);

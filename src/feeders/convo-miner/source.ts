@@ -5,7 +5,8 @@
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
-import { checkName, wingOfFolder } from "../doc-miner/project.ts";
+import { wingOfFolder } from "../../base/project-names.ts";
+import { checkName } from "../doc-miner/project.ts";
 import { SKIPPED_FOLDERS } from "../doc-miner/readable.ts";
 import { readFolder } from "../../base/read-folder.ts";
 import type { Skip } from "../run.ts";

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readFolder } from "../../base/read-folder.ts";
 import { words } from "../words.ts";
-import { checkName, wingOfFolder } from "./project.ts";
+import { wingOfFolder } from "../../base/project-names.ts";
+import { checkName } from "./project.ts";
 import { ROOM_OF_FOLDER } from "./room.ts";
 
 export type ProposedRoom = { name: string; description: string; keywords: string[] };

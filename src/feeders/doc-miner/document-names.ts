@@ -5,7 +5,7 @@
  */
 import { extname } from "node:path";
 import { words } from "../words.ts";
-import { PROJECT_FILES } from "./project.ts";
+import { PROJECT_FILES } from "../../base/project-names.ts";
 
 /**
  * `sniff`: taken when its first line calls a shell. `weigh`: taken when it is prose. `refuse`: a document by its kind, left out on

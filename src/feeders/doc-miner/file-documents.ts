@@ -17,7 +17,8 @@ import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./fil
 import type { Front } from "./kinds-of-run.ts";
 import { rebuildLinks } from "./links.ts";
 import { recordsByPath, type Plan, planFeed } from "./plan.ts";
-import { type Project, readProject, wingOfFolder } from "./project.ts";
+import { wingOfFolder } from "../../base/project-names.ts";
+import { type Project, readProject } from "./project.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./survey.ts";

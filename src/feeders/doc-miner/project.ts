@@ -3,8 +3,9 @@
  * rooms. Used by file-documents.ts and `why`. Source: palace.md 3.5; names per 2.6.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
-import { basename, join, posix, sep, win32 } from "node:path";
+import { basename, join, sep } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
+import { PROJECT_FILES, wingOfFolder } from "../../base/project-names.ts";
 import type { Room } from "./room.ts";
 
 export type Project = {
@@ -18,8 +19,6 @@ export type Project = {
   file: string | undefined;
 };
 
-/** Names of a project file; the first that is there is read. */
-export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
@@ -36,17 +35,6 @@ export async function readProject(root: string, wing: string | undefined): Promi
   if (typeof named !== "string" && typeof named !== "number")
     throw badFile(file ?? "", "wing is not a name", "write it as `wing: my_project`");
   return { wing: checkName(String(named), `wing of ${file ?? ""}`), wingFrom: "mempalace.yaml", ...rest };
-}
-
-/** Slug of a folder's name, also on Windows; characters that no wing may have become underscores. */
-export function wingOfFolder(root: string): string {
-  const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(root);
-  const slug = (isWindows ? win32 : posix).basename(root).toLowerCase().replace(/[ -]/g, "_");
-  const safe = slug.replace(/[^\p{L}\p{N}_.']/gu, "_").replace(/\.{2,}/g, ".");
-  const name = Array.from(safe.replace(/^[^\p{L}\p{N}]+/u, ""))
-    .slice(0, 128)
-    .join("");
-  return name.replace(/[^\p{L}\p{N}]+$/u, "") || "project";
 }
 
 function findFile(root: string): { name: string; path: string; text: string } | undefined {

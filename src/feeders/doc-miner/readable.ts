@@ -5,7 +5,7 @@
 import { extname } from "node:path";
 import type { Verdict } from "./document-names.ts";
 import { words } from "../words.ts";
-import { PROJECT_FILES } from "./project.ts";
+import { PROJECT_FILES } from "../../base/project-names.ts";
 
 const READABLE = new Set([
   ...words(".txt .md .py .js .ts .jsx .tsx .json .jsonl .yaml .yml .html .css .java .go .rs .swift .kt .kts .rb .sh"),

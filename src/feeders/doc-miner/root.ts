@@ -4,8 +4,9 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { PROJECT_FILES, readProject, wingOfFolder } from "./project.ts";
-import { findAbove, projectFolder } from "./worktree.ts";
+import { PROJECT_FILES, wingOfFolder } from "../../base/project-names.ts";
+import { readProject } from "./project.ts";
+import { findAbove, projectFolder } from "../../base/worktree.ts";
 import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };

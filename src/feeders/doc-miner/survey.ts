@@ -21,7 +21,7 @@ import { decodeText } from "../decode.ts";
 import type { Skip } from "../run.ts";
 import { isShellScript, type Verdict } from "./document-names.ts";
 import { DOCS, type Front } from "./kinds-of-run.ts";
-import { isCopyWithin } from "./worktree.ts";
+import { isCopyWithin } from "../../base/worktree.ts";
 import { isProse } from "./no-document.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 

@@ -1,8 +1,8 @@
 /** Opens the sessions of an agent where its settings, or the user, say they are. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
-import { wingOfFolder } from "../doc-miner/project.ts";
-import { projectFolder } from "../doc-miner/worktree.ts";
+import { wingOfFolder } from "../../base/project-names.ts";
+import { projectFolder } from "../../base/worktree.ts";
 import { openClaudeCode } from "./claude-code.ts";
 import { openOpencode } from "./opencode.ts";
 import { openPi } from "./pi.ts";

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readProject, wingOfFolder } from "../../../../src/feeders/doc-miner/project.ts";
+import { wingOfFolder } from "../../../../src/base/project-names.ts";
+import { readProject } from "../../../../src/feeders/doc-miner/project.ts";
 
 let root: string;
 beforeEach(() => {

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wingOfFolder } from "../../../../src/feeders/doc-miner/project.ts";
+import { wingOfFolder } from "../../../../src/base/project-names.ts";
 import { projectAround } from "../../../../src/feeders/doc-miner/root.ts";
 import { surveyProject } from "../../../../src/feeders/doc-miner/survey.ts";
-import { projectFolder } from "../../../../src/feeders/doc-miner/worktree.ts";
+import { projectFolder } from "../../../../src/base/worktree.ts";
 
 let root: string;
 

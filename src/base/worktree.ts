@@ -1,9 +1,12 @@
 /** Finds the project of a git worktree, whose name is the name of its sessions and notes, too. Reads only. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { readHead } from "./regular-file.ts";
 
 /** Claude Code makes worktrees in the project; they are recognised by their path after they are gone, too. */
 const OF_CLAUDE = /^(.+?)[\\/]\.claude[\\/]worktrees[\\/]/;
+/** Longer than any path. */
+const GIT_FILE_MAX_BYTES = 16 * 1024;
 
 /** Returns the folder itself, or for one in a worktree the same folder of the project. */
 export function projectFolder(folder: string): string {
@@ -19,11 +22,24 @@ export function mainOf(repository: string): string | undefined {
   try {
     const git = join(repository, ".git");
     if (!statSync(git).isFile()) return undefined;
-    const [, main] = /^gitdir: (.+)\/\.git\/worktrees\/[^/]+\s*$/.exec(readFileSync(git, "utf8")) ?? [];
+    const [, main] = /^gitdir: (.+)\/\.git\/worktrees\/[^/]+\s*$/.exec(readHead(git, GIT_FILE_MAX_BYTES)) ?? [];
     return main === undefined ? undefined : resolve(repository, main);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the folder with git's own files, which all worktrees of the repository share. Errors: those of the file system, above all
+ * without a `.git`.
+ */
+export function commonFolder(repository: string): string {
+  const git = join(repository, ".git");
+  if (statSync(git).isDirectory()) return git;
+  const [, named = ""] = /^gitdir: (.+)/.exec(readHead(git, GIT_FILE_MAX_BYTES)) ?? [];
+  const own = resolve(repository, named.trim());
+  const shared = join(own, "commondir");
+  return existsSync(shared) ? resolve(own, readHead(shared, GIT_FILE_MAX_BYTES).trim()) : own;
 }
 
 /** True for a worktree of a repository that is checked out at `root` or below it: its documents are there as well. */

@@ -1,0 +1,88 @@
+/**
+ * Names the project of the folder that somebody works in. A search prefers the wings with these names, and a session begins with what
+ * they hold. Reads a few small files and starts no process, so that a shim can ask at its start.
+ */
+import { realpathSync } from "node:fs";
+import { isAbsolute, join, posix, resolve, win32 } from "node:path";
+import { readHead } from "./regular-file.ts";
+import { commonFolder, findAbove, projectFolder } from "./worktree.ts";
+
+/** Names of a project file; the first that is there is read. */
+export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
+const REPOSITORIES = [".git", ".hg", ".jj"];
+const READ_MAX_BYTES = 64 * 1024;
+const NAME_MAX = 128;
+
+/**
+ * Returns the names, the most telling one first: the wing of mempalace.yaml, the remote's name, and those of the folders of the
+ * repository, of its worktree, of the project file, and `folder` itself. Empty for `home`, for what is above it, and for an unknown
+ * folder. Never throws.
+ */
+export function projectNames(folder: string, home: string): string[] {
+  const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
+  const homes = [home, realPath(home)].map((one) => `${one}/`);
+  const isProject = (one: string | undefined): one is string =>
+    one !== undefined && one !== "/" && !homes.some((at) => at.startsWith(`${one}/`));
+  if (!isProject(here)) return [];
+  const [repository, named] = [REPOSITORIES, PROJECT_FILES]
+    .map((names) => findAbove(here, names))
+    .map((one) => (isProject(one) ? one : undefined));
+  const main = repository === undefined ? undefined : projectFolder(repository);
+  const folders = [main, repository, named, projectFolder(here), here].filter(isProject);
+  const names = [
+    named === undefined ? undefined : wingIn(named),
+    repository === undefined ? undefined : remoteOf(repository),
+    ...folders.map(slugOf),
+  ];
+  return [...new Set(names.filter((name) => name !== undefined && name !== ""))] as string[];
+}
+
+/** Slug of a folder's name, also on Windows; characters that no wing may have become underscores. */
+export function wingOfFolder(folder: string): string {
+  return slugOf(folder) || "project";
+}
+
+/** Returns the name of the git remote `origin`, else of the first remote: it is the same in every clone, wherever that is moved. */
+function remoteOf(repository: string): string | undefined {
+  const config = orNothing(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES));
+  const remotes = [...(config ?? "").matchAll(/^\s*\[remote "([^"\n]*)"\][^[]*?^\s*url\s*=\s*(.*)$/gm)];
+  const [, , url = ""] = remotes.find(([, name]) => name === "origin") ?? remotes[0] ?? [];
+  const [path = ""] = /[^"]+/.exec(url.trim()) ?? [];
+  const last = path
+    .replaceAll("\\", "/")
+    .replace(/\/+$/, "")
+    .replace(/\/?\.git$/, "");
+  return slugOf(last.split(/[/:]/).at(-1) ?? "");
+}
+
+/** Returns the wing as the project file has it. A file that cannot be read names none, nor does one in odd YAML. */
+function wingIn(folder: string): string | undefined {
+  const texts = PROJECT_FILES.map((name) => orNothing(() => readHead(join(folder, name), READ_MAX_BYTES)));
+  const text = texts.find((one) => one !== undefined) ?? "";
+  const [, double, single, plain] = /^wing:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^#\n]*))/m.exec(text) ?? [];
+  const wing = (double ?? single ?? plain ?? "").trim();
+  return /[\p{L}\p{N}]/u.test(wing) && wing.length <= NAME_MAX ? wing : undefined;
+}
+
+/** Empty for a name without letters and digits. */
+function slugOf(folder: string): string {
+  const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(folder);
+  const slug = (isWindows ? win32 : posix).basename(folder).toLowerCase().replace(/[ -]/g, "_");
+  const safe = slug.replace(/[^\p{L}\p{N}_.']/gu, "_").replace(/\.{2,}/g, ".");
+  const name = Array.from(safe.replace(/^[^\p{L}\p{N}]+/u, ""))
+    .slice(0, NAME_MAX)
+    .join("");
+  return name.replace(/[^\p{L}\p{N}]+$/u, "");
+}
+
+function realPath(path: string): string {
+  return orNothing(() => realpathSync(path)) ?? path;
+}
+
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
