@@ -25,7 +25,7 @@ export type SearchPalace = AsyncDisposable & {
   write(method: string, params: Arguments, findings?: unknown): Arguments;
   /** Files a text in w/r; returns the id. */
   file(content: string, more?: Arguments): string;
-  /** `more.mode` is the mode that the command line asks for. */
+  /** `more.mode`: that the command line asks for; `more.project`: names of the project that the client works in. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
   /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;
@@ -64,8 +64,10 @@ export async function createSearchPalace(
     if (done?.outcome.ok !== true) throw new Error(JSON.stringify(done?.outcome));
     return done.outcome.value as Arguments;
   };
-  const search = async (query: string, { mode = "auto", ...more }: Arguments = {}): Promise<SearchAnswer> =>
-    (await searchTool(dependencies, { query, ...more }, mode as SearchMode)) as SearchAnswer;
+  const search = async (query: string, { mode = "auto", project, ...more }: Arguments = {}): Promise<SearchAnswer> => {
+    const known = { ...dependencies, ...(project !== undefined && { project: project as string[] }) };
+    return (await searchTool(known, { query, ...more }, mode as SearchMode)) as SearchAnswer;
+  };
   return {
     write,
     search,

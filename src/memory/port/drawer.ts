@@ -23,8 +23,8 @@ export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
-/** A wing, a room, both, or anywhere. */
-export type PlaceFilter = { wing?: string; room?: string };
+/** A wing, a room, both, or anywhere. `wings`: any of these wings, beside the other conditions. */
+export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
 /** A place, and further conditions on a drawer's metadata. */
 export type DrawerFilter = PlaceFilter & {

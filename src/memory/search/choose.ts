@@ -3,6 +3,7 @@
  * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
  * search.ts.
  */
+import { cut } from "../../base/shorten.ts";
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Standing } from "../port/outcome.ts";
@@ -30,23 +31,28 @@ export type ChooseOptions = {
   dates: readonly AskedDate[];
   now: Now;
   adjustByOutcomes: AdjustByOutcomes;
+  /** Wings of the project that the asker works in. */
+  preferred: ReadonlySet<string>;
 };
 
 /** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
 const SPARE = 10;
-/** A drawer of the day asked for may rank this far back. */
-const DATED_MIN = 60;
+/** A drawer that is moved up may rank this far back. */
+const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
+/** Source: docs/lab/figures.md, project. */
+const PROJECT_FACTOR = 1.05;
 
 export function chooseHits(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
   options: ChooseOptions,
 ): Chosen[] {
-  const { limit, dates } = options;
+  const { limit, dates, preferred } = options;
   const shown: Chosen[] = [];
   const folder = new Folder<Chosen>();
-  const pageSize = dates.length > 0 ? Math.max(limit + SPARE, DATED_MIN) : limit + SPARE;
+  const isMoving = dates.length > 0 || preferred.size > 0;
+  const pageSize = isMoving ? Math.max(limit + SPARE, MOVED_MIN) : limit + SPARE;
   for (let at = 0; at < ranked.length && shown.length < limit; at += pageSize) {
     const page = adjusted(reader, ranked.slice(at, at + pageSize), options);
     for (const chosen of page) {
@@ -66,7 +72,7 @@ export function chooseHits(
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
-  { dates, now, adjustByOutcomes }: ChooseOptions,
+  { dates, now, adjustByOutcomes, preferred }: ChooseOptions,
 ): Chosen[] {
   const drawers = new Map(reader.drawersByRow(ranked.map(({ row }) => row)).map((drawer) => [drawer.row, drawer]));
   const page = ranked.flatMap((one) => {
@@ -84,6 +90,7 @@ function adjusted(
       const stale = staleFacts[at] ?? [];
       const adjustments = [
         ...dateAdjustments(drawer, dates),
+        ...projectAdjustments(drawer, preferred),
         ...staleAdjustments(stale),
         ...adjustByOutcomes(drawer, standings.get(drawer.id)),
       ];
@@ -101,6 +108,11 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
   return agreeing === undefined
     ? []
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+}
+
+function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): Adjustment[] {
+  if (!preferred.has(wing)) return [];
+  return [{ factor: PROJECT_FACTOR, reason: `is of the project you work in: wing \`${cut(wing)}\`` }];
 }
 
 /** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */

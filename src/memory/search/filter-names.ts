@@ -49,6 +49,13 @@ export function findRoom(asked: string, rooms: readonly string[], wing?: string)
   return find("room", ROOM, asked, rooms, wing === undefined ? "" : ` in wing ${quoted(wing)}`);
 }
 
+/** Returns the wings that have one of the names, in whatever spelling, and the diaries `wing_NAME`. */
+export function wingsNamed(names: readonly string[], wings: readonly string[]): string[] {
+  const key: Key = (name) => loose(name).replace(/^wing_/, "");
+  const wanted = new Set(names.map(key).filter((name) => /[^_]/.test(name)));
+  return wings.filter((wing) => wanted.has(key(wing)));
+}
+
 /** Resolves a wing and a room. The room is one of the wing's own. */
 export function resolvePlace(
   reader: Pick<LedgerReader, "holds" | "places">,

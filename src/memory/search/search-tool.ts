@@ -13,7 +13,8 @@ import { verdictOn } from "./confidence.ts";
 import { type Resolved, resolvePlace, resolveSource } from "./filter-names.ts";
 import { NEIGHBORS_MAX } from "./neighbors.ts";
 import { partsOf, sanitizeQuery } from "./query-sanitizer.ts";
-import { search, type SearchAnswer, type SearchDependencies } from "./search.ts";
+import { scopeOf } from "./scope.ts";
+import { search, type SearchAnswer, type SearchDependencies, type SearchRequest } from "./search.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -44,26 +45,26 @@ export async function searchTool(
   const { window, now } = times;
   const place = resolvePlace(dependencies.reader, askedPlace);
   const source = sourceFilter(dependencies, sourceFile, place);
-  const filter = { ...place.filter, ...source.filter, ...window };
-  const hints = [...place.hints, ...source.hints];
-  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
+  const scope = scopeOf(dependencies, values, askedPlace);
+  if ("error" in scope) return { ...scope, ...extras };
+  const filter = { ...place.filter, ...source.filter, ...window, ...scope.filter };
   const request = {
     query: sanitized.query,
     parts: partsOf(asked, sanitized),
     filter,
-    limit: clampLimit(values["limit"], 5),
-    distanceMax: isForCli ? 0 : distanceMax,
+    ...boundsOf(values, isForCli),
     mode,
-    explain: values["explain"] === true,
-    neighbors: neighborCount(values["neighbors"]),
     now,
+    preferred: scope.preferred,
   };
   const found = await search(dependencies, request);
   const { files } = dependencies;
   const answer = files === undefined ? found : { ...found, hits: withOriginals(found.hits, files) };
   const { since = null, before = null } = values;
   const { wing = null, room = null } = place.filter;
-  const told = hintOf(hints);
+  const isMissed = place.isMissed || source.isMissed;
+  const missed = answer.hits.length === 0 && !isMissed ? scope.missed : undefined;
+  const told = hintOf([...place.hints, ...source.hints, ...(missed === undefined ? [] : [missed])]);
   if (isForCli)
     return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
   // An exact source is shown as it was asked for: the caller knows no staged copies.
@@ -74,8 +75,22 @@ export async function searchTool(
     since,
     before,
   };
-  const isMissed = place.isMissed || source.isMissed;
-  return { query: sanitized.query, filters, ...answerPayload(answer, request.explain, isMissed), ...told, ...extras };
+  const payload = answerPayload(answer, request.explain, isMissed || missed !== undefined);
+  return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
+}
+
+/** How many hits are shown and how much of each, and how far they may be. */
+function boundsOf(
+  values: Arguments,
+  isForCli: boolean,
+): Pick<SearchRequest, "limit" | "distanceMax" | "explain" | "neighbors"> {
+  const distanceMax = typeof values["max_distance"] === "number" ? values["max_distance"] : DISTANCE_MAX;
+  return {
+    limit: clampLimit(values["limit"], 5),
+    distanceMax: isForCli ? 0 : distanceMax,
+    explain: values["explain"] === true,
+    neighbors: neighborCount(values["neighbors"]),
+  };
 }
 
 /** Does not look for a source in a place that is unknown. */

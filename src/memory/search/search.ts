@@ -53,6 +53,8 @@ export type SearchDependencies = {
   /** Maps the user's staged copies to their files; undefined: sources are shown as they are filed. */
   files?: SourceNames;
   adjustByOutcomes: AdjustByOutcomes;
+  /** Names of the project that the asker works in, the most telling one first. */
+  project?: readonly string[];
   /** Bounds the wait for vectors; a test passes its own. */
   clock?: Clock;
 };
@@ -70,6 +72,8 @@ export type SearchRequest = {
   explain: boolean;
   /** Slices shown on each side of a hit. */
   neighbors: number;
+  /** Wings of the project that the asker works in, which are preferred. */
+  preferred?: ReadonlySet<string>;
   /** The asker's current day or moment, an ISO date; undefined if not given. */
   now: string | undefined;
 };
@@ -93,6 +97,7 @@ const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
 /** Part of a long prompt's score that comes from the prompt as a whole. */
 const WHOLE_WEIGHT = 0.6;
+const NO_WINGS: ReadonlySet<string> = new Set();
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
@@ -139,6 +144,7 @@ async function searchAmong(
     dates: askedDates(query, request.now),
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
     adjustByOutcomes: dependencies.adjustByOutcomes,
+    preferred: request.preferred ?? NO_WINGS,
   };
   const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
     ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),

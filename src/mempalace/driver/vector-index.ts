@@ -20,8 +20,8 @@ const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {
   const nearest = async (vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> => {
-    const { wing, room, sourceFile, since, before } = filter;
-    const isNarrow = sourceFile !== undefined || since !== undefined || before !== undefined;
+    const { wing, wings, room, sourceFile, since, before } = filter;
+    const isNarrow = wings !== undefined || sourceFile !== undefined || since !== undefined || before !== undefined;
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const hits = await driver.query(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
     // The palace may lag behind the ledger: a drawer that was deleted or moved here is left out.
@@ -46,6 +46,7 @@ function passes({ wing, room, metadata }: Drawer, filter: DrawerFilter): boolean
   const isDated = typeof filed === "string" && /^\d{4}-\d\d-/.test(filed);
   return (
     (filter.wing === undefined || wing === filter.wing) &&
+    (filter.wings === undefined || filter.wings.includes(wing)) &&
     (filter.room === undefined || room === filter.room) &&
     (filter.sourceFile === undefined || source === filter.sourceFile) &&
     (filter.since === undefined || (isDated && filed >= filter.since)) &&

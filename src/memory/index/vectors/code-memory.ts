@@ -126,11 +126,13 @@ export class CodeMemory {
   }
 
   /** Undefined = everywhere; else 1 for each place that passes. */
-  #allowedPlaces({ wing, room }: PlaceFilter): Uint8Array | undefined {
-    if (wing === undefined && room === undefined) return undefined;
-    return Uint8Array.from(this.#filed, (place) =>
-      (wing === undefined || place.wing === wing) && (room === undefined || place.room === room) ? 1 : 0,
-    );
+  #allowedPlaces({ wing, wings, room }: PlaceFilter): Uint8Array | undefined {
+    if (wing === undefined && room === undefined && wings === undefined) return undefined;
+    const isIn = (place: { wing: string; room: string }): boolean =>
+      (wing === undefined || place.wing === wing) &&
+      (room === undefined || place.room === room) &&
+      (wings === undefined || wings.includes(place.wing));
+    return Uint8Array.from(this.#filed, (place) => (isIn(place) ? 1 : 0));
   }
 
   #placeId(place: { wing: string; room: string }): number {

@@ -16,9 +16,10 @@ export class SqliteClosetReader {
     this.outbox = new OutboxReader(database, CLOSETS);
   }
 
-  ofRows(rows: readonly number[], { wing, room }: PlaceFilter): SearchCloset[] {
-    const place = `${wing === undefined ? "" : "AND wing = ?"} ${room === undefined ? "" : "AND room = ?"}`;
-    const values = [wing, room].filter((value) => value !== undefined);
+  ofRows(rows: readonly number[], { wing, room, wings }: PlaceFilter): SearchCloset[] {
+    const among = wings === undefined ? "" : `AND wing IN (${wings.map(() => "?").join(", ")})`;
+    const place = `${wing === undefined ? "" : "AND wing = ?"} ${room === undefined ? "" : "AND room = ?"} ${among}`;
+    const values = [wing, room, ...(wings ?? [])].filter((value) => value !== undefined);
     return this.#database
       .prepare<string[], { sourceFile: string; text: string; vector: Buffer }>(
         `SELECT source_file AS sourceFile, text, vector FROM closet

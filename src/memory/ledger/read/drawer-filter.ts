@@ -22,8 +22,9 @@ export type Condition = { where: string; values: string[] };
 export function condition(filter: DrawerFilter): Condition {
   const parts: string[] = [];
   const values: string[] = [];
-  const { wing, room, sourceFile, since, before } = filter;
+  const { wing, wings, room, sourceFile, since, before } = filter;
   if (wing !== undefined) (parts.push("wing = ?"), values.push(wing));
+  if (wings !== undefined) (parts.push(`wing IN (${wings.map(() => "?").join(", ")})`), values.push(...wings));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
   // A drawer of unknown age is in no time window.
@@ -40,13 +41,17 @@ export function isWindow({ since, before }: DrawerFilter): boolean {
 export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
   if (!isWindow(filter)) return "";
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";
-  const { wing = null, room = null } = filter;
-  if (wing === null && room === null) return "INDEXED BY drawer_filed";
+  const { wing = null, room = null, wings } = filter;
+  if (wing === null && room === null && wings === undefined) return "INDEXED BY drawer_filed";
   const { here, everywhere } = database
     .prepare<(string | null)[], { here: number | null; everywhere: number | null }>(
-      `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room) AS here,
+      `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room
+           AND (? IS NULL OR wing IN (SELECT value FROM json_each(?)))) AS here,
          sum(drawers) AS everywhere FROM place`,
     )
-    .get(wing, room) ?? { here: 0, everywhere: 0 };
+    .get(wing, room, ...[1, 2].map(() => (wings === undefined ? null : JSON.stringify(wings)))) ?? {
+    here: 0,
+    everywhere: 0,
+  };
   return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_filed";
 }

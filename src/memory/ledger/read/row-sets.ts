@@ -30,8 +30,8 @@ export class RowSets {
     const version = this.#version.get();
     if (version !== this.#keptVersion) this.#kept.clear();
     this.#keptVersion = version;
-    const { wing, room, sourceFile, since, before } = filter;
-    const key = JSON.stringify([wing, room, sourceFile, since, before]);
+    const { wing, wings, room, sourceFile, since, before } = filter;
+    const key = JSON.stringify([wing, wings, room, sourceFile, since, before]);
     const set = this.#kept.get(key) ?? this.#read(filter);
     this.#kept.delete(key);
     if (this.#kept.size >= KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value as string);
