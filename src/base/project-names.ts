@@ -37,6 +37,11 @@ export function projectNames(folder: string, home: string): string[] {
   return [...new Set(names.filter((name) => name !== undefined && name !== ""))] as string[];
 }
 
+/** Returns the names of the project that this process was started in; none when that folder is gone. */
+export function projectHere(home: string): string[] {
+  return projectNames(orNothing(() => process.cwd()) ?? "", home);
+}
+
 /** Slug of a folder's name, also on Windows; characters that no wing may have become underscores. */
 export function wingOfFolder(folder: string): string {
   return slugOf(folder) || "project";

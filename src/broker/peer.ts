@@ -17,6 +17,8 @@ export type Peer = {
   pid: number;
   /** The set of tools it asked for. */
   tools: ToolProfile;
+  /** Names of the project that it works in, the most telling one first; none if it has not said. */
+  project?: readonly string[];
   /** Tells whether its answers are read: a read waits that would add to many unread ones. Unset: they are. */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
   /** The MCP revision that its handshake settled on; undefined until then, and for a client that needs none. */

@@ -54,8 +54,11 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   config: Config;
   env: Env;
   out: Output;
-  /** Returns a client of the broker, which is started if need be, and closed when the verb has ended. */
-  connect: (agent: string) => Promise<Client>;
+  /**
+   * Returns a client of the broker, which is started if need be, and closed when the verb has ended. `project`: names of the project that
+   * searches prefer.
+   */
+  connect: (agent: string, project?: readonly string[]) => Promise<Client>;
 };
 
 export type VerbParts<T extends ParseArgsOptionsConfig> = {
@@ -125,9 +128,9 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
   run: (call: C & Pick<Call<{}>, "connect">) => number | Promise<number>,
 ): Promise<number> {
   const clients: Client[] = [];
-  const connect = async (agent: string): Promise<Client> => {
+  const connect = async (agent: string, project: readonly string[] = []): Promise<Client> => {
     const { connectClient } = await import("../wire/client/client.ts");
-    const client = await connectClient({ config: call.config, agent, start: "auto" });
+    const client = await connectClient({ config: call.config, agent, start: "auto", project });
     clients.push(client);
     return client;
   };

@@ -79,6 +79,8 @@ export const REPLAYED_META = "palace/replayed";
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** Name of the agent behind a shim, an HTTP header of the upgrade; goes into the journal. */
 export const AGENT_HEADER = "palace-agent";
+/** Names of the project that a client works in (project-header.ts), a header of the upgrade or of a request to `/mcp`. */
+export const PROJECT_HEADER = "palace-project";
 /** The name of an unnamed shim, until MCP's handshake tells its agent's own name. */
 export const UNNAMED_AGENT = "mcp";
 
@@ -228,6 +230,8 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
+      /** `prefer`, `strict` or `all`; an older broker ignores it. */
+      scope?: string;
       explain?: boolean;
       /** ISO date to which "yesterday" in the query refers. */
       now?: string;

@@ -7,6 +7,7 @@ import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
 import type { Config } from "../config/config.ts";
 import { newKey } from "../base/ids.ts";
+import { projectHere } from "../base/project-names.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { PalaceError } from "../base/errors.ts";
 import { requestTooLarge } from "../protocol/oversize.ts";
@@ -21,7 +22,10 @@ const PARENT_CHECK_MS = 2_000;
 
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
-/** Runs until the agent goes; then the process ends. `offline`: loads the rules by which calls are answered without a broker. */
+/**
+ * Runs until the agent goes; then the process ends. The folder that the agent has started it in tells the agent's project. `offline`:
+ * loads the rules by which calls are answered without a broker.
+ */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;
   let ending = false;
@@ -34,7 +38,8 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     process.stdout.write(typeof line === "string" ? `${line}\n` : Buffer.concat([line, LF]));
     if (ending && link.pendingCount === 0) end();
   };
-  const link = new Link({ config, agent, start: "auto", onLine: write, offline });
+  const project = projectHere(config.model.userHome);
+  const link = new Link({ config, agent, start: "auto", project, onLine: write, offline });
 
   link.connectSoon();
   const listen = (): void => {

@@ -54,6 +54,7 @@ const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] =
   ["Mcp-Session-Id", ["x", "../..", ""]],
   ["Idempotency-Key", ["k", "", "x".repeat(500)]],
   ["palace-agent", ["fuzz", "\u00e9", "a".repeat(5000), ""]],
+  ["palace-project", ["fuzz", "\u00e9", "%", "a,".repeat(3000), ""]],
   ["X-Long", ["x".repeat(20_000)]],
   ["Cookie", ["a=b"]],
   [" folded", ["x"]],

@@ -29,7 +29,8 @@ export type TestPalace = AsyncDisposable & {
   config: Config;
   /** Starts a broker as a child of the test; resolves once it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
-  shim(more?: Env): Promise<StdioMcp>;
+  /** `cwd`: the folder that the agent works in. */
+  shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
   /** Returns the file of an executable, as the other methods start it. */
   executable(bin: string): string;
@@ -37,8 +38,8 @@ export type TestPalace = AsyncDisposable & {
   run(
     bin: string,
     args: string[],
-    /** `isOpen`: its stdin stays open behind the input. */
-    options?: { env?: Env; input?: string; isOpen?: boolean },
+    /** `isOpen`: its stdin stays open behind the input. `cwd`: the folder that it is run in. */
+    options?: { env?: Env; input?: string; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
 };
@@ -74,8 +75,8 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const isBuilt = options.built ?? process.env["PALACE_TEST_BUILT"] === "1";
   const executable = (bin: string): string => join(ROOT, isBuilt ? `dist/bin/${builtFile(bin)}` : `src/bin/${bin}.ts`);
 
-  const spawnBin = (bin: string, args: string[], more: Env = {}, stdio: "ignore" | "pipe" = "pipe"): ChildProcess => {
-    const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio });
+  const spawnBin = (bin: string, args: string[], more: Env = {}, cwd?: string): ChildProcess => {
+    const child = spawn(process.execPath, [executable(bin), ...args], { env: { ...env, ...more }, stdio: "pipe", cwd });
     children.push(child);
     return child;
   };
@@ -96,11 +97,14 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       return child;
     },
-    shim: (more = {}) =>
-      openStdioMcp([process.execPath, executable("mp-shim")], { env: { ...env, ...more }, timeoutMs: CALL_TIMEOUT_MS }),
+    shim: (more = {}, cwd = process.cwd()) =>
+      openStdioMcp(["/bin/sh", "-c", 'cd "$0" && exec "$@"', cwd, process.execPath, executable("mp-shim")], {
+        env: { ...env, ...more },
+        timeoutMs: CALL_TIMEOUT_MS,
+      }),
     client: () => connectClient({ config, agent: "test", start: "auto" }),
-    async run(bin, args, { env: more = {}, input, isOpen = false } = {}) {
-      const child = spawnBin(bin, args, more);
+    async run(bin, args, { env: more = {}, input, isOpen = false, cwd } = {}) {
+      const child = spawnBin(bin, args, more, cwd);
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));

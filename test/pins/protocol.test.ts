@@ -12,6 +12,7 @@ import {
   IDEMPOTENCY_META,
   WRITTEN_META,
   type MethodName,
+  PROJECT_HEADER,
   REPLAYED_META,
   TOOL_PROFILES,
   type ToolProfile,
@@ -178,7 +179,7 @@ test("the tools, their parameters and which of those are required (*) are these"
     mempalace_follow_tunnels: "wing*, room*",
     mempalace_search:
       "query*, limit, wing, room, source_file, since, before, max_distance, candidate_strategy, cli_compatible, " +
-      "include_media, query_task, context, neighbors, now, explain",
+      "include_media, query_task, context, neighbors, now, explain, scope",
     mempalace_check_duplicate: "content*, threshold",
     mempalace_add_drawer: "wing*, room*, content*, source_file, added_by",
     mempalace_checkpoint: "items*, diary, dedup_threshold, added_by",
@@ -278,10 +279,11 @@ test("MCP 2026-07-28: its version, the addresses of resources and the names of p
 test("headers, meta keys, the server's name and the versions spoken are these", () => {
   const metas = [IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META];
   expect(metas).toEqual(["palace/idempotencyKey", "palace/replayed", "palace/writtenAtMs"]);
-  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER, REFUSED_HEADER]).toEqual([
+  expect([IDEMPOTENCY_HEADER, AGENT_HEADER, TOOLS_HEADER, PROJECT_HEADER, REFUSED_HEADER]).toEqual([
     "idempotency-key",
     "palace-agent",
     "palace-tools",
+    "palace-project",
     "palace-refused",
   ]);
   expect(TOOL_PROFILES).toEqual(["full", "light", "outcome", "full+outcome", "light+outcome"]);

@@ -83,7 +83,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
   "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots }) => {
     stringOf(params, "query");
-    const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots) };
+    const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     return redactAnswer(withAdoption(reads, await searchTool(seen, params, searchMode(params["mode"]))), redact);
   }),
   "drawer.show": read(({ reads }, { params }, { redact }) =>

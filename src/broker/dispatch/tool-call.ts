@@ -72,8 +72,8 @@ function read(
 ): unknown {
   if (keeper === "log") return palace.logstream.read(name, values);
   const files = filesFor(call.peer, palace.reads.files, dependencies.openedRoots);
-  const own = palace.reads.searches.of(call.peer.agent);
-  return runReadTool({ ...palace.reads, files, own }, name, values);
+  const { agent, project = [] } = call.peer;
+  return runReadTool({ ...palace.reads, files, project, own: palace.reads.searches.of(agent) }, name, values);
 }
 
 /** Reports progress to a client that asked for it. */

@@ -9,7 +9,15 @@ import type { PeerCredentials } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { agentName } from "../../protocol/agent-name.ts";
 import { AUTH_PATH, CHALLENGE_HEADER } from "../../protocol/proof.ts";
-import { AGENT_HEADER, MCP_VERSION_HEADER, PROTOCOL_HEADER, type Role, TOOLS_HEADER } from "../../protocol/spec.ts";
+import { namesInLine } from "../../protocol/project-header.ts";
+import {
+  AGENT_HEADER,
+  MCP_VERSION_HEADER,
+  PROJECT_HEADER,
+  PROTOCOL_HEADER,
+  type Role,
+  TOOLS_HEADER,
+} from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import type { Dispatch } from "../engine.ts";
 import { mcpRevision, type Peer, toolProfile } from "../peer.ts";
@@ -179,7 +187,8 @@ export class OpenDoor {
     const { at } = this.#options;
     const claimed = agentName(request.headers[AGENT_HEADER] ?? fallback);
     const tools = toolProfile(request.headers[TOOLS_HEADER] ?? queryOf(request).get("tools"));
-    const asked = { tools, revision: mcpRevision(request.headers[MCP_VERSION_HEADER]) };
+    const project = namesInLine(request.headers[PROJECT_HEADER]);
+    const asked = { tools, project, revision: mcpRevision(request.headers[MCP_VERSION_HEADER]) };
     const id = this.#peerId(request.socket);
     const reading = (): ReturnType<NonNullable<Peer["reading"]>> => this.#reading(request.socket);
     if (at.kind === "unix") {

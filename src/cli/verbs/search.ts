@@ -2,6 +2,8 @@
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { isRecord } from "../../base/is-record.ts";
+import { projectHere } from "../../base/project-names.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { shownSource } from "../../feeders/came-from.ts";
 import { findOriginal, hasHeadings } from "../feeding/original.ts";
@@ -12,6 +14,7 @@ import { passageOf } from "../terminal/passage.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const MODES: readonly SearchMode[] = ["auto", "lexical", "vector", "hybrid"];
+const SCOPES: readonly string[] = ["prefer", "strict", "all"];
 const LIMIT_DEFAULT = 5;
 const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
@@ -56,17 +59,23 @@ type Explanation = {
 };
 
 export const verb = defineVerb({
-  usage: `palace search QUERY [--wing W] [--room R] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
+  usage: `palace search QUERY [--wing W] [--room R] [--scope prefer|strict|all] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
 matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
-meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.`,
-  options: options("wing= room= limit= mode= explain"),
+meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.
+
+Without --wing, drawers of the project that this folder is of come first among equals. The folder's own name, its git repository's, that of
+the remote and mempalace.yaml's wing mean the same project, in any spelling. --scope strict searches only that project, --scope all treats
+all alike.`,
+  options: options("wing= room= scope= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, connect, out }) => {
     const mode = readMode(values.mode);
     const limit = readCount(values.limit, "limit", LIMIT_DEFAULT, 1);
-    const client = await connect("palace search");
+    const project = projectHere(config.model.userHome);
+    checkScope(values, project);
+    const client = await connect("palace search", project);
     const startedAt = performance.now();
     const found = await client.call("drawer.search", {
       query: args.join(" "),
@@ -76,6 +85,7 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
       now: new Date().toISOString(),
       ...(values.explain === true && { explain: true }),
       ...(out.isTerminal && !out.isJson && { neighbors: SLICES_AROUND }),
+      ...(values.scope !== undefined && { scope: values.scope }),
       ...(values.wing !== undefined && { wing: values.wing }),
       ...(values.room !== undefined && { room: values.room }),
     });
@@ -83,7 +93,8 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
-    const hint = typeof found["hint"] === "string" ? found["hint"] : "";
+    // The broker words its hints for agents.
+    const hint = typeof found["hint"] === "string" ? found["hint"].replace("scope=all", "--scope all") : "";
     if (out.isJson) return out.document(found);
     const hits = (found["results"] ?? []) as Hit[];
     hits.forEach((hit, at) =>
@@ -94,7 +105,7 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
     if (hits.length === 0) out.text(printable(told.join(". ")));
     else for (const line of told) out.notice(line);
     for (const line of skipped) out.notice(out.spelled(line));
-    out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms`);
+    out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms${scopeNote(found)}`);
     return 0;
   },
 });
@@ -107,6 +118,26 @@ function readMode(value: string | undefined): SearchMode {
     `--mode takes ${MODES.join(", ")}, not ${value ?? ""}`,
     "leave it out for auto",
   );
+}
+
+/** Errors: CONFIG_USAGE, for a scope that does not exist, or that has no project here. */
+function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
+  if (scope !== undefined && !SCOPES.includes(scope))
+    throw new PalaceError(
+      "CONFIG_USAGE",
+      `--scope takes ${SCOPES.join(", ")}, not ${scope}`,
+      "leave it out for prefer",
+    );
+  if (scope === "strict" && wing === undefined && project.length === 0)
+    throw new PalaceError("CONFIG_USAGE", "this folder is no project", "go to the project's folder, or use --wing W");
+}
+
+/** Says that the folder's project came first, or alone; nothing where no project counted. */
+function scopeNote({ scope }: JsonObject): string {
+  const { project, strict } = isRecord(scope) ? scope : {};
+  if (typeof project !== "string") return "";
+  const named = printable(project);
+  return strict === true ? `, in project ${named} only` : `, project ${named} first (--scope all treats all alike)`;
 }
 
 /** Says in one line why some or all drawers were not looked for by meaning; nothing when all were. */

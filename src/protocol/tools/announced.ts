@@ -95,7 +95,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
     READS,
     {
       string: "query cli_output vector_disabled_reason fallback fallback_reason",
-      object: "filters reranked",
+      object: "filters reranked scope",
       integer: "total_before_filter",
       array: "results",
       boolean: "nothing_found weak_match vector_disabled distinct_results_truncated",

@@ -34,6 +34,10 @@ export const DRAWER_TOOLS = {
       }),
       now: text("ISO date it is for you, so that dates like 'last week' in the query are understood"),
       explain: { type: "boolean", description: "Tell with each result what its score is made of" },
+      scope: oneOf(
+        ["prefer", "strict", "all"],
+        "Without wing: prefer your project's wings (default where your project is known), search only them, or treat all alike",
+      ),
     },
   ),
   check_duplicate: tool(ANNOUNCED, "Is a text like this stored already? Ask before filing.", {

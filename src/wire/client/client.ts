@@ -26,8 +26,11 @@ import { Link } from "./link.ts";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
-/** Settings of a connection. `agent`: the name for the audit log. `start`: `never` fails without a broker, `auto` starts one. */
-export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never" };
+/**
+ * Settings of a connection. `agent`: the name for the audit log. `start`: `never` fails without a broker, `auto` starts one. `project`:
+ * names of the project that searches prefer.
+ */
+export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
 /** Settings of one call. `key`: the idempotency key, by default a new one. `timeoutMs`: the wait for the answer, repetitions included. */
 export type CallOptions = { key?: string; timeoutMs?: number };
 /** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
@@ -55,12 +58,13 @@ export interface Client {
 }
 
 /** Connects, and returns once a broker has answered. Errors: those of discovery and start; TRANSPORT_CLOSED. */
-export async function connectClient({ config, agent, start }: ConnectOptions): Promise<Client> {
+export async function connectClient({ config, agent, start, project = [] }: ConnectOptions): Promise<Client> {
   const waiting = new Map<number, (response: RpcResponse) => void>();
   const link = new Link({
     config,
     agent,
     start,
+    project,
     onLine: (line) => {
       const response = parseRecord(line.toString()) as RpcResponse;
       if (typeof response.id === "number") waiting.get(response.id)?.(response);

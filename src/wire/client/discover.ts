@@ -18,9 +18,11 @@ import {
   type Health,
   INSTANCE_HEADER,
   MCP_VERSION_HEADER,
+  PROJECT_HEADER,
   PROTOCOL_HEADER,
   TOOLS_HEADER,
 } from "../../protocol/spec.ts";
+import { projectLine } from "../../protocol/project-header.ts";
 import { type McpVersion, PROTOCOL } from "../../protocol/version.ts";
 import { dial, type Endpoint, formatEndpoint, parseEndpoint } from "../transport/endpoint.ts";
 import { get, upgrade } from "../transport/http-client.ts";
@@ -113,15 +115,27 @@ function candidates(config: Config): Candidate[] {
 }
 
 /**
- * Opens a message stream to the live broker; undefined when there is none. `revision`: of MCP, by the handshake of a client that
- * was connected before. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE, TRANSPORT_SANDBOXED.
+ * The parts of a client's introduction beside its name. `revision`: of MCP, by the handshake of a client that was connected before.
+ * `project`: names of the project that the client works in.
  */
-export async function openStream(config: Config, agent: string, revision?: McpVersion): Promise<Stream | undefined> {
+export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
+
+/**
+ * Opens a message stream to the live broker; undefined when there is none. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
+ * TRANSPORT_SANDBOXED.
+ */
+export async function openStream(
+  config: Config,
+  agent: string,
+  { revision, project = [] }: Introduction = {},
+): Promise<Stream | undefined> {
+  const named = projectLine(project);
   return firstLive(config, "/mcp", async (socket, { endpoint, instanceId, timeoutMs }, { headers: proof, verify }) => {
     const said = {
       [AGENT_HEADER]: agent,
       ...(config.tools !== "full" && { [TOOLS_HEADER]: config.tools }),
       ...(revision !== undefined && { [MCP_VERSION_HEADER]: revision }),
+      ...(named !== "" && { [PROJECT_HEADER]: named }),
     };
     const { headers, rest } = await upgrade(socket, { ...proof, ...said }, timeoutMs);
     verify(headers);

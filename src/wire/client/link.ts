@@ -15,7 +15,7 @@ import { type RequestId, type RpcRequest, type RpcResponse, UNNAMED_AGENT } from
 import type { McpVersion } from "../../protocol/version.ts";
 import { isBridged, isBridgeUp } from "./bridge.ts";
 import { Connection } from "./connection.ts";
-import { openStream, type Stream } from "./discover.ts";
+import { type Introduction, openStream, type Stream } from "./discover.ts";
 import {
   dialTimeoutMs,
   fateOfAnswered,
@@ -44,6 +44,8 @@ export type LinkOptions = {
   config: Config;
   agent: string;
   start: "auto" | "never";
+  /** Names of the project that the owner works in. */
+  project?: readonly string[];
   /** One message of the broker, without its LF: a response to a request, or a notification. */
   onLine: (line: Buffer | string) => void;
   /** With these rules the link answers requests without a broker and spools writes; without them, requests fail. */
@@ -58,7 +60,7 @@ export type LinkOptions = {
  * discovery and start.
  */
 export type Reach = {
-  open: (config: Config, agent: string, revision?: McpVersion) => Promise<Stream | undefined>;
+  open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
 };
 
@@ -194,8 +196,9 @@ export class Link {
   }
 
   async #dial(): Promise<Stream | undefined> {
-    const { config, start } = this.#options;
-    const open = (): Promise<Stream | undefined> => this.#reach.open(config, this.#agent, this.revision);
+    const { config, start, project } = this.#options;
+    const open = (): Promise<Stream | undefined> =>
+      this.#reach.open(config, this.#agent, { revision: this.revision, ...(project !== undefined && { project }) });
     const stream = await open();
     if (stream !== undefined) return stream;
     if (start === "never") throw new PalaceError("TRANSPORT_REFUSED", "no broker is running", "run `palace start`");

@@ -95,7 +95,7 @@ test("mempalace.yaml names the wing, before all other names", () => {
   }
 });
 
-test("a plain folder has its name, but a home and what is above it is no project", () => {
+test("a plain folder has its name; a home folder and the folders above it have none", () => {
   mkdirSync(join(home, "notes"));
   expect(namesOf(join(home, "notes"))).toEqual(["notes"]);
   expect(namesOf(join(home, "gone"))).toEqual(["gone"]);

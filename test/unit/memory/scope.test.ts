@@ -68,7 +68,7 @@ test("strict limits to the wings of the project, however they are spelled", asyn
   expect((await wingsOf("harbour release", { project, scope: "strict", ...since })).length).toBe(3);
 });
 
-test("a strict search that finds nothing says what to type", async () => {
+test("an empty answer of a strict search says how to search everywhere", async () => {
   const missed = await palace.search("harbour", { project: ["nowhere"], scope: "strict" });
   expect(missed).toMatchObject({ results: [], nothing_found: true, scope: { project: "nowhere", wings: [] } });
   expect(missed["hint"]).toBe("no wing belongs to project `nowhere`; scope=all searches everywhere");

@@ -1,0 +1,32 @@
+/** The names of the project that a client works in, as one line of a header. Both sides import it. */
+
+const NAMES_MAX = 8;
+const NAME_MAX = 128;
+/** A fourth of what a broker takes for all headers. */
+const LINE_MAX = 4_096;
+
+/** Returns the line, with the most telling names first as in `names`; names that are too many or too long are left out. */
+export function projectLine(names: readonly string[]): string {
+  const usable = names.filter((name) => name !== "" && name.length <= NAME_MAX && name.isWellFormed());
+  let line = "";
+  for (const name of usable.slice(0, NAMES_MAX)) {
+    const longer = `${line}${line === "" ? "" : ","}${encodeURIComponent(name)}`;
+    if (longer.length <= LINE_MAX) line = longer;
+  }
+  return line;
+}
+
+/** Reads such a line. Ignores parts that are unreadable: a header never fails a call. */
+export function namesInLine(line: unknown): string[] {
+  if (typeof line !== "string" || line.length > LINE_MAX) return [];
+  const names = line.split(",").map((part) => decoded(part.trim()));
+  return names.filter((name) => name !== "" && name.length <= NAME_MAX && !name.includes("\0")).slice(0, NAMES_MAX);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}

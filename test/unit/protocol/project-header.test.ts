@@ -1,0 +1,28 @@
+/** The header in which a client names its project. An unreadable one does not fail the call. */
+import { expect, test } from "vitest";
+import { namesInLine, projectLine } from "../../../src/protocol/project-header.ts";
+
+test.each([
+  [["my_shop", "docs"], "my_shop,docs"],
+  [["Old Yard", "größe", "a,b"], "Old%20Yard,gr%C3%B6%C3%9Fe,a%2Cb"],
+  [[], ""],
+])("%j is written as %s and read again", (names, line) => {
+  expect(projectLine(names)).toBe(line);
+  expect(namesInLine(line)).toEqual(names);
+});
+
+test("too many names, too long ones and odd ones are left out", () => {
+  expect(namesInLine(projectLine(Array.from({ length: 20 }, (_, at) => `n${at}`)))).toHaveLength(8);
+  expect(namesInLine(projectLine(["x".repeat(129), "", "\uD800", "ok"]))).toEqual(["ok"]);
+  const long = Array.from({ length: 8 }, () => "語".repeat(128));
+  expect(projectLine(long).length).toBeLessThanOrEqual(4_096);
+  expect(namesInLine(projectLine(long))).toEqual(long.slice(0, 3));
+});
+
+test.each([[undefined, ["a"], "x".repeat(5_000), "%", "%00", ",,", "%E0%A4%A"]].flat())("%j names nothing", (line) => {
+  expect(namesInLine(line === "a" ? ["a"] : line)).toEqual([]);
+});
+
+test("a name as a person writes it is read, too", () => {
+  expect(namesInLine("My Shop, my-shop")).toEqual(["My Shop", "my-shop"]);
+});
