@@ -201,7 +201,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-own-parameters",
     versions: BOTH,
     tools: ["search"],
-    what: "asked with `explain`, `neighbors` or `now`, which only we know, a hit has `explain` and `neighbors`, an answer `reranked`",
+    what: "asked with `explain`, `neighbors`, `now` or `scope`, which only we know, a hit has `explain` and `neighbors`, an answer `reranked`",
     why: "additive: they change nothing of what both have",
     mend: (theirs, ours, { own }) =>
       own === undefined ? undefined : [theirs, withoutKeys(ours, ["explain", "neighbors", "reranked"])],

@@ -209,6 +209,7 @@ function ownOfSearch(world: World): Record<string, unknown> {
   return {
     ...maybe(world, 0.6, "explain", () => choose.pick([true, false, "yes", 1])),
     ...maybe(world, 0.6, "neighbors", () => choose.pick([0, 1, 5, 6, 1000, -1, "2", 1.9])),
+    ...maybe(world, 0.4, "scope", () => choose.pick(["prefer", "all", null])),
     ...maybe(world, 0.4, "now", () => choose.pick(["2026-11-22", "1999-12-31T23:59:59Z", "", null])),
   };
 }

@@ -149,7 +149,7 @@ async function tell(
   const { outcomes, recall, injectedMaxBytes } = readHarness(scene.config.settings.env);
   const isRecalling = canRecall && recall;
   if (outcomes === "off" && !isRecalling) return undefined;
-  return withClient(scene, async (client) => {
+  const ask = async (client: Client): Promise<Partial<Beside> & { drawers: string }> => {
     const withinMs = Math.max(scene.untilMs - performance.now() - LEAVING_MS, 0);
     const isScoped = outcomes === "project";
     const [beside, drawers] = await Promise.all([
@@ -157,7 +157,8 @@ async function tell(
       isRecalling ? recallText(client, asking.prompt, injectedMaxBytes) : "",
     ]);
     return { ...beside, drawers };
-  });
+  };
+  return withClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
 /**

@@ -20,12 +20,16 @@ export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => 
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
-/** Calls `ask` with a client; returns undefined if the palace does not exist, since a look must not begin one. */
+/**
+ * Calls `ask` with a client, whose searches prefer `project`; returns undefined if the palace does not exist, since a look must not
+ * begin one.
+ */
 export async function withClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,
+  project: readonly string[] = [],
 ): Promise<T | undefined> {
   if (!host.hasPalace(config)) return undefined;
-  const client = await connectClient({ config, agent, start: "auto" });
+  const client = await connectClient({ config, agent, start: "auto", project });
   return ask(client).finally(() => client.close());
 }

@@ -20,6 +20,7 @@ import type { OwnSearches } from "../../learning/search/recent-searches.ts";
 import { drawersToShow, owedScore, told, toldFields } from "../../learning/turn/shown-memories.ts";
 import { type Beginning, type Begun, scoredIn } from "../../learning/turn/turn.ts";
 import { memoryStats, why } from "../../learning/scoring/why.ts";
+import { wingsNamed } from "../../memory/search/filter-names.ts";
 import { searchTool } from "../../memory/search/search-tool.ts";
 import { sourceList } from "../../memory/source/source-list.ts";
 import { redact as mask, redactAnswer } from "../../memory/text/redact.ts";
@@ -232,8 +233,9 @@ function storyOfProject(
   wing: string | undefined,
   clean: (text: string) => string,
 ): string {
-  const here = wing === undefined ? project.filter((one) => !isMemoryWing(one)) : [wing];
-  const memories = [MEMORY_WING, ...reader.places().flatMap((place) => (isMemoryWing(place.wing) ? [place.wing] : []))];
+  const wings = [...new Set(reader.places().map((place) => place.wing))];
+  const here = wing === undefined ? wingsNamed(project, wings).filter((one) => !isMemoryWing(one)) : [wing];
+  const memories = [MEMORY_WING, ...wings.filter(isMemoryWing)];
   const others = wing === undefined ? reader.newestNotes([...here, ...memories], true, NOTES_READ_MAX) : [];
   return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
 }

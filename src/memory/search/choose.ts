@@ -40,8 +40,8 @@ const SPARE = 10;
 /** A drawer that is moved up may rank this far back. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
-/** Source: docs/lab/figures.md, project. */
-const PROJECT_FACTOR = 1.05;
+/** Source: docs/lab/figures.md, the searcher's project. */
+const PROJECT_FACTOR = 1.1;
 
 export function chooseHits(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,

@@ -112,6 +112,26 @@ describe("at the beginning of a session", () => {
     expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
   });
 
+  test("drawers beside a prompt and notes at the beginning are of the agent's project first, however its wing is spelled", async () => {
+    await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
+    await palace.startBroker();
+    const client = await palace.client();
+    const note = "The site is deployed with make release from the main branch";
+    for (const [wing, who] of [
+      ["a_yard", "Bob"],
+      ["Tidy Boat", "Ann"],
+    ] as const)
+      await client.callTool("mempalace_add_drawer", { wing, room: "r", content: `${note}, says ${who}.` });
+    client.close();
+    const prompt = { hook_event_name: "UserPromptSubmit", prompt: "how is the site deployed" };
+    const beside = async (cwd: string): Promise<string[]> =>
+      (await claude(palace, { ...prompt, cwd })).match(/(?<=\[)[\w ]+(?=\/r\])/g) ?? [];
+    expect(await beside(join(palace.home, "tidy-boat"))).toEqual(["Tidy Boat", "a_yard"]);
+    expect(await beside(palace.home)).toEqual(["a_yard", "Tidy Boat"]);
+    const begins = { hook_event_name: "SessionStart", source: "startup", cwd: join(palace.home, "tidy-boat") };
+    expect(await claude(palace, begins)).toMatch(/Known of this project[\s\S]*says Ann[\s\S]*elsewhere[\s\S]*says Bob/);
+  });
+
   test("a hook answers a host that never closes its stdin, and keeps the turn that such a host hands over", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_OUTCOMES: "on" } });
     await palace.startBroker();

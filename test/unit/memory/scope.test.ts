@@ -50,7 +50,7 @@ test("of two notes that are equally good, that of the project is first, and the 
   expect(scope).toEqual({ project: "my_shop", wings: ["My Shop", "my_shop", "wing_my_shop"], preferred: true });
   const [own, other] = results as unknown as Scoped[];
   expect([own?.wing, other?.wing]).toEqual(["My Shop", "other"]);
-  expect(own?.explain.promoted).toEqual([{ factor: 1.05, reason: "is of the project you work in: wing `My Shop`" }]);
+  expect(own?.explain.promoted).toEqual([{ factor: 1.1, reason: "is of the project you work in: wing `My Shop`" }]);
   expect(other?.explain.promoted).toEqual([]);
   expect(await wingsOf(query, { project: ["gone", "my_shop"] })).toEqual(await wingsOf(query, { project }));
 });
