@@ -11,6 +11,7 @@ import { searchTool } from "../../src/memory/search/search-tool.ts";
 import type { SearchMode } from "../../src/protocol/spec.ts";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../src/memory/index/lexical/lexical-index.ts";
+import { formsOf } from "../../src/memory/index/lexical/tokens.ts";
 import { staticTable } from "../../src/memory/index/static/static-table.ts";
 import { openVectorIndex } from "../../src/memory/index/vectors/vector-index.ts";
 import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
@@ -39,7 +40,7 @@ export async function createSearchPalace(
 ): Promise<SearchPalace> {
   const folder = mkdtempSync(join(tmpdir(), "search-"));
   const ledgerFile = join(folder, "ledger.sqlite3");
-  const writer = new LedgerWriter(ledgerFile, applyWrite, staticTable().codeOf);
+  const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: staticTable().codeOf, formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   const [lexical, vectors] = [openLexicalIndex({ ledgerFile }), openVectorIndex({ ledgerFile })];
   const dependencies = {

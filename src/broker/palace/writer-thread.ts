@@ -8,6 +8,7 @@ import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygie
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
 import { applyWrite } from "../tools/writes.ts";
+import { formsOf } from "../../memory/index/lexical/tokens.ts";
 import { staticTable } from "../../memory/index/static/static-table.ts";
 import type { Retention } from "../../memory/ledger/history/journal.ts";
 import type { GraphMerge } from "../../memory/ledger/tables/graph-merge.ts";
@@ -70,11 +71,10 @@ const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
 await serveThread<WriterMethods>(() => {
-  const writer = new LedgerWriter(
-    ledgerFile,
-    (tx, call) => applyWrite(tx, call, settings),
-    (text) => staticTable().codeOf(text),
-  );
+  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings), {
+    staticCode: (text) => staticTable().codeOf(text),
+    formsOf,
+  });
   return {
     commit: (calls) => writer.commit(calls),
     storeVectors: (vectors, model) => writer.storeVectors(vectors, model),

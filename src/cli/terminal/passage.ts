@@ -3,9 +3,7 @@
  * in the source, with the matches marked. Words match by their stems, as in the index. Pure. Used by `palace search` and
  * `palace demo`.
  */
-import { parseQuery } from "../../memory/index/lexical/query.ts";
-import { stem } from "../../memory/index/lexical/stem.ts";
-import { foldText } from "../../memory/index/lexical/tokens.ts";
+import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
 import { headingsOf } from "./headings.ts";
 import { harmless } from "./output.ts";
 
@@ -42,7 +40,6 @@ type Row = {
   continues: boolean;
 };
 
-const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const CUT = "…";
 const TAB = "    ";
 /** Enough of a slice to find it in the next one. */
@@ -55,7 +52,7 @@ const LINE_MAX = 4_000;
 export function passageOf(drawer: string, query: string, window: Window): Passage {
   const { columns, rows, document, hasHeadings = true } = window;
   const context = document === undefined ? joined(drawer, window) : inDocument(drawer, document);
-  const all = rowsOf(context, new Set(parseQuery(query).terms), Math.max(columns - 2 * (CUT.length + 1), 1));
+  const all = rowsOf(context, askedWords(query), Math.max(columns - 2 * (CUT.length + 1), 1));
   const from = densest(all, rows);
   const begin = all[from]?.pieces.length === 0 ? from + 1 : from;
   const shown = trimmed(all.slice(begin, begin + rows));
@@ -133,7 +130,7 @@ function wholeLines(context: Context): Context {
 }
 
 /** Breaks each line at words where it is wider than the screen, and keeps its indentation. */
-function rowsOf({ text, from, to }: Context, terms: ReadonlySet<string>, widthMax: number): Row[] {
+function rowsOf({ text, from, to }: Context, terms: Asked, widthMax: number): Row[] {
   const rows: Row[] = [];
   for (let at = from; at <= to;) {
     const feed = text.indexOf("\n", at);
@@ -151,7 +148,7 @@ function blank(at: number): Row {
   return { pieces: [], indent: 0, terms: [], at, isContinued: false, continues: false };
 }
 
-function rowsOfLine(line: string, start: number, terms: ReadonlySet<string>, widthMax: number): Row[] {
+function rowsOfLine(line: string, start: number, terms: Asked, widthMax: number): Row[] {
   const lead = /^\s*/.exec(line)?.[0] ?? "";
   const indent = Math.min(lead.replaceAll("\t", TAB).length, Math.floor(widthMax / 2));
   const width = Math.max(widthMax - indent, 1);
@@ -190,18 +187,15 @@ function partsOf(word: string, width: number): [part: string, offset: number][] 
   ]);
 }
 
-function piecesOf(word: string, terms: ReadonlySet<string>): { pieces: Piece[]; found: string[] } {
+function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[] } {
   const pieces: Piece[] = [];
   const found: string[] = [];
   let end = 0;
-  for (const { 0: part, index } of word.matchAll(WORD)) {
-    // A word of the query is indexed without its apostrophe.
-    const term = stem(foldText(part));
-    if (!terms.has(term)) continue;
-    if (index > end) pieces.push({ text: word.slice(end, index), isMatch: false });
-    pieces.push({ text: part, isMatch: true });
+  for (const { term, start, end: to } of foundWords(word, terms)) {
+    if (start > end) pieces.push({ text: word.slice(end, start), isMatch: false });
+    pieces.push({ text: word.slice(start, to), isMatch: true });
     found.push(term);
-    end = index + part.length;
+    end = to;
   }
   if (end < word.length) pieces.push({ text: word.slice(end), isMatch: false });
   return { pieces, found };

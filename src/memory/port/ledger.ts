@@ -208,5 +208,11 @@ export type PendingText = { row: number; textVersion: number; text: string };
 /** Makes the static vector of a text (index/static), quantized. */
 export type StaticCode = (text: string) => Code;
 
+/** Makes the words that the full text of a drawer lacks (index/lexical/cut.ts), "" if it lacks none. */
+export type FormsOf = (text: string) => string;
+
+/** Functions of the index that the ledger calls for each text. Without one, drawers get their rows later. */
+export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf };
+
 /** A row's vector. `textVersion`: the text that it was made from; an older one is dropped. */
 export type NewVector = { row: number; textVersion: number; vector: Float32Array };

@@ -95,7 +95,7 @@ test("an open index has the names that the ledger has, and keeps none of a sourc
     expect(files()).toEqual(["/new/a.md", "/old/a.md", "/b.md"]);
     ledger.exec("DELETE FROM drawer; DELETE FROM source WHERE source_file <> '/b.md'; DELETE FROM source_dirty");
     expect(files()).toEqual(["/b.md"]);
-    expect(names.rows({ terms: ["a"], files: new Map() }, [1], 1, () => true)).toEqual([]);
+    expect(names.rows({ stems: [["a"]], files: new Map() }, [1], 1, () => true)).toEqual([]);
   } finally {
     reader.close();
     ledger.close();

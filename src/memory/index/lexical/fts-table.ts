@@ -1,6 +1,6 @@
 /**
  * One FTS5 table's own statistics: documents, lengths, how many documents hold a term or phrase. Used by
- * lexical-search.ts, once for the drawers and once for the sources. Source: fts5.c, "Data model": rows of %_data and
+ * lexical-search.ts, once for each of its three tables. Source: fts5.c, "Data model": rows of %_data and
  * %_docsize; they are part of the file format and therefore stable.
  */
 import type { Database } from "better-sqlite3";
@@ -21,7 +21,7 @@ export class FtsTable {
   readonly #phrase;
   readonly #kept = new Map<string, { holding: number; documents: number }>();
 
-  constructor(ledger: Database, name: "drawer_fts" | "source_fts") {
+  constructor(ledger: Database, name: "drawer_fts" | "source_fts" | "form_fts") {
     ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
     this.#averages = ledger.prepare(`SELECT block FROM ${name}_data WHERE id = ${AVERAGES_ID}`).pluck();
     this.#term = ledger.prepare(`SELECT doc FROM temp.${name}_terms WHERE term = ?`).pluck();
@@ -38,7 +38,7 @@ export class FtsTable {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** `match` is a MATCH string of one phrase. */
+  /** `match` is a MATCH string. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }

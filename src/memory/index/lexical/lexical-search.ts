@@ -10,12 +10,14 @@ import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
+import { isLoneLetter } from "./cut.ts";
 import { documentLength, FtsTable } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
 import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
-import { matchAny, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
-import { type Counts, foldText, splitWords, termCounter } from "./tokens.ts";
+import { foldText } from "./fold.ts";
+import { matchAny, matchForms, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
+import { type Counts, splitWords, termCounter } from "./tokens.ts";
 
 /** Drawers read for a phrase, for each that is wanted: some of them match by stem only. */
 const PHRASE_READ_FACTOR = 3;
@@ -38,8 +40,10 @@ type DrawerText = { row: number; text: string; dateWords: string | null; source:
 export class LexicalSearch {
   readonly #drawers: FtsTable;
   readonly #sources: FtsTable;
+  readonly #forms: FtsTable;
   readonly #sets: RowSets;
   readonly #rank: ReturnType<typeof prepareRanking>;
+  readonly #rankForms: ReturnType<typeof prepareRanking>;
   readonly #readTexts;
   readonly #rankSources;
   readonly #static: StaticCodes;
@@ -48,8 +52,10 @@ export class LexicalSearch {
   constructor(ledger: Database.Database) {
     this.#drawers = new FtsTable(ledger, "drawer_fts");
     this.#sources = new FtsTable(ledger, "source_fts");
+    this.#forms = new FtsTable(ledger, "form_fts");
     this.#sets = new RowSets(ledger);
-    this.#rank = prepareRanking(ledger);
+    this.#rank = prepareRanking(ledger, "drawer_fts");
+    this.#rankForms = prepareRanking(ledger, "form_fts");
     this.#static = new StaticCodes(ledger);
     this.#names = new NameIndex(ledger);
     this.#readTexts = ledger.prepare(
@@ -96,12 +102,12 @@ export class LexicalSearch {
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
   }
 
-  #named({ terms, identifiers }: ParsedQuery, filter: DrawerFilter): number[] {
-    const { weights, telling } = this.#weightsOf(terms);
-    const files = this.#names.filesOf(identifiers);
+  #named(parsed: ParsedQuery, filter: DrawerFilter): number[] {
+    const { weights, telling } = this.#weightsOf(parsed);
+    const files = this.#names.filesOf(parsed.identifiers);
     const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
     return this.#names.rows(
-      { terms, files },
+      { stems: parsed.stems, files },
       telling,
       sum(weights),
       (row) => allowed === undefined || allowed[row] === 1,
@@ -109,32 +115,49 @@ export class LexicalSearch {
   }
 
   /** Weight of each term by its rarity in the texts, and that of a name that holds it. */
-  #weightsOf(terms: readonly string[]): { weights: number[]; telling: number[] } {
+  #weightsOf({ stems }: ParsedQuery): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
-    const weights = terms.map((term) => inverseFrequency(documents, this.#drawers.termFrequency(term, documents)));
-    return { weights, telling: this.#names.tellingWeights(terms, weights) };
+    const weights = this.#frequencies(stems).map((holding) => inverseFrequency(documents, holding));
+    return { weights, telling: this.#names.tellingWeights(stems, weights) };
+  }
+
+  /** How many drawers hold each term: by the most frequent of its stems. */
+  #frequencies(stems: ParsedQuery["stems"]): number[] {
+    const { documents } = this.#drawers.size();
+    return stems.map((forms) =>
+      Math.max(
+        ...forms.map((form) => this.#drawers.termFrequency(form, documents) + this.#formFrequency(form, documents)),
+      ),
+    );
+  }
+
+  /** A drawer has its other forms in a table of their own. */
+  #formFrequency(form: string, documents: number): number {
+    if (this.#forms.size().documents === 0) return 0;
+    return isLoneLetter(form)
+      ? this.#forms.phraseFrequency(matchForms([form]), documents)
+      : this.#forms.termFrequency(form, documents);
   }
 
   /**
    * Returns the question's static vector, the mean of two: all of its tokens alike, and its telling words by their rarity in this
-   * palace. Undefined for a question without a token.
+   * palace. Undefined for a question without a known token.
    */
-  #vectorOf({ query, words, terms }: ParsedQuery): Float32Array | undefined {
+  #vectorOf({ query, words, stems }: ParsedQuery): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
-    const rare = new Float32Array(STATIC_DIMENSIONS);
-    words.forEach((word, at) => {
-      const holding = this.#drawers.termFrequency(terms[at] as string, documents);
-      table.add(rare, word, inverseFrequency(documents, holding));
-    });
-    const [all, telling] = [table.vectorOf(query), unit(rare)];
+    const [alike, rare] = [new Float32Array(STATIC_DIMENSIONS), new Float32Array(STATIC_DIMENSIONS)];
+    const frequencies = this.#frequencies(stems);
+    words.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, frequencies[at] as number)));
+    table.addKnown(alike, query, 1);
+    const [all, telling] = [unit(alike), unit(rare)];
     if (all === undefined || telling === undefined) return all ?? telling;
     return unit(all.map((value, at) => value + (telling[at] as number)));
   }
 
   #findRows(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
     const { documents } = this.#drawers.size();
-    const frequencies = parsed.terms.map((term) => this.#drawers.termFrequency(term, documents));
+    const frequencies = this.#frequencies(parsed.stems);
     if (Object.keys(filter).length === 0) return this.#rankWords(parsed, frequencies, limit);
     const { rows, allowed } = this.#sets.of(filter);
     const takesAll = rows.length <= limit && (filter.sourceFile !== undefined || isWindow(filter));
@@ -147,7 +170,7 @@ export class LexicalSearch {
 
   /** `share`: the part of the drawers that the filter allows. */
   #rankWords(
-    { words }: ParsedQuery,
+    parsed: ParsedQuery,
     frequencies: readonly number[],
     limit: number,
     among?: { allowed: Uint8Array; share: number },
@@ -155,18 +178,31 @@ export class LexicalSearch {
     const picked = pickWords(frequencies, this.#drawers.size().documents);
     if (picked.length === 0) return [];
     const expected = sum(picked.map((index) => frequencies[index] as number)) * (among?.share ?? 1);
-    if (picked.length < words.length && expected >= limit) {
-      const found = this.#rank(matchAny(picked.map((index) => words[index] as string)), limit, among?.allowed);
+    if (picked.length < parsed.words.length && expected >= limit) {
+      const found = this.#rankTerms(parsed, picked, limit, among?.allowed);
       if (found.length >= limit) return found;
     }
-    return this.#rank(matchAny(words), limit, among?.allowed);
+    return this.#rankTerms(parsed, [...parsed.words.keys()], limit, among?.allowed);
+  }
+
+  /** `picked`: indexes of the terms that count. BM25 is a sum over words, so the scores of both tables add up. */
+  #rankTerms({ forms, stems }: ParsedQuery, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
+    const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
+    const found = words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed);
+    if (this.#forms.size().documents === 0) return found;
+    const others = this.#rankForms(matchForms([...new Set(picked.flatMap((at) => stems[at] ?? []))]), limit, allowed);
+    if (others.length === 0) return found;
+    const scores = new Map(found.map(({ row, score }) => [row, score]));
+    for (const { row, score } of others) scores.set(row, score + (scores.get(row) ?? 0));
+    const all = [...scores].map(([row, score]) => ({ row, score }));
+    return all.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, limit);
   }
 
   /** The given rows by BM25, best first, without reading the words' hits in the rest of the palace. */
-  #readRows({ terms }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
+  #readRows({ stems }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
-    const count = termCounter(terms, []);
+    const count = termCounter(stems, []);
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     return texts
       .map(({ row, text, dateWords, sizes }) => {
@@ -233,15 +269,16 @@ export class LexicalSearch {
   }
 
   #scoreDrawers(
-    { words, terms, pairs }: ParsedQuery,
+    parsed: ParsedQuery,
     texts: readonly DrawerText[],
   ): Map<number, Omit<LexicalParts, "source" | "meaning" | "identifiers" | "file">> {
-    if (terms.length === 0) return new Map();
+    const { stems, pairs } = parsed;
+    if (stems.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
-    const count = termCounter(terms, pairs);
-    const { weights: termWeights, telling } = this.#weightsOf(terms);
+    const count = termCounter(stems, pairs);
+    const { weights: termWeights, telling } = this.#weightsOf(parsed);
     const termWeightSum = sum(termWeights);
-    const nameOf = nameCounter(terms, telling, termWeightSum);
+    const nameOf = nameCounter(stems, telling, termWeightSum);
     const counted = texts.map(({ row, text, dateWords, sizes, ...named }) => ({
       row,
       name: nameOf(named),
@@ -252,8 +289,7 @@ export class LexicalSearch {
     // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
-      const match = matchPhrase(pair.map((word) => words[word] as string));
-      return inverseFrequency(documents, this.#drawers.phraseFrequency(match, documents));
+      return inverseFrequency(documents, this.#pairFrequency(parsed, pair));
     });
     return new Map(
       counted.map(({ row, length, counts, name }) => [
@@ -268,13 +304,21 @@ export class LexicalSearch {
     );
   }
 
-  #scoreSources({ words, terms }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
+  #pairFrequency({ words, terms }: ParsedQuery, pair: readonly [number, number]): number {
+    const { documents } = this.#drawers.size();
+    const holding = (table: FtsTable, of: readonly string[]): number =>
+      table.phraseFrequency(matchPhrase(pair.map((word) => of[word] as string)), documents);
+    const inForms = this.#forms.size().documents === 0 ? 0 : holding(this.#forms, terms);
+    return holding(this.#drawers, words) + inForms;
+  }
+
+  #scoreSources({ forms, stems }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
     // A word of more than half of the sources weighs nothing there and is the most expensive to read.
-    const telling = words.filter((_, index) => {
-      const holding = this.#sources.termFrequency(terms[index] as string, documents);
-      return holding > 0 && holding * 2 <= documents;
+    const telling = forms.flatMap((words, index) => {
+      const holding = Math.max(...(stems[index] ?? []).map((one) => this.#sources.termFrequency(one, documents)));
+      return holding > 0 && holding * 2 <= documents ? words : [];
     });
     if (wanted.length === 0 || telling.length === 0) return new Map();
     return new Map(this.#rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
@@ -285,11 +329,14 @@ export class LexicalSearch {
  * Ranks by FTS5's own BM25, all rows or those that have a 1 in `allowed`. SQLite looks each hit up in those bytes; the
  * + keeps it from asking FTS5 once for each row.
  */
-function prepareRanking(ledger: Database.Database): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
+function prepareRanking(
+  ledger: Database.Database,
+  table: "drawer_fts" | "form_fts",
+): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
   const prepare = (among: string) =>
     ledger.prepare(
-      `SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH ? ${among}
-       ORDER BY bm25(drawer_fts), rowid LIMIT ?`,
+      `SELECT rowid AS row, -bm25(${table}) AS score FROM ${table} WHERE ${table} MATCH ? ${among}
+       ORDER BY bm25(${table}), rowid LIMIT ?`,
     );
   const anywhere = prepare("");
   const amongRows = prepare("AND substr(?, +rowid + 1, 1) = x'01'");

@@ -7,7 +7,7 @@ import type { Database } from "better-sqlite3";
 import { MODE_SEPARATOR } from "../../port/source.ts";
 import { inverseFrequency } from "./bm25.ts";
 import { stem } from "./stem.ts";
-import { foldText, splitWords, termCounter } from "./tokens.ts";
+import { termCounter, wordForms } from "./tokens.ts";
 
 /** The names of a drawer; `sourceFile` is "" for a drawer without a source. */
 export type Named = { sourceFile: string; wing: string; room: string };
@@ -39,7 +39,7 @@ function stemmer(): (name: string) => Set<string> {
     stems.set(word, known);
     return known;
   };
-  const read = (part: string): string[] => splitWords(foldText(spread(part))).map(stemOf);
+  const read = (part: string): string[] => wordForms(spread(part)).map(stemOf);
   return (name) => {
     const end = name.lastIndexOf("/") + 1;
     const folder = name.slice(0, end);
@@ -88,10 +88,10 @@ export class NameIndex {
   }
 
   /** Returns what holding each term adds to a drawer's share: its weight, less where many names hold it, 0 where none does. */
-  tellingWeights(terms: readonly string[], weights: readonly number[]): number[] {
+  tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
-    return terms.map((term, at) => {
-      const holding = this.#holding.get(term)?.length ?? 0;
+    return stems.map((forms, at) => {
+      const holding = this.#namesWith(forms).length;
       return holding === 0 ? 0 : (weights[at] ?? 0) * this.#rarity(holding);
     });
   }
@@ -122,15 +122,15 @@ export class NameIndex {
    * of the terms' weights.
    */
   rows(
-    { terms, files }: { terms: readonly string[]; files: ReadonlyMap<string, number> },
+    { stems, files }: { stems: readonly (readonly string[])[]; files: ReadonlyMap<string, number> },
     telling: readonly number[],
     total: number,
     isAllowed: (row: number) => boolean,
   ): number[] {
     const scores = new Float64Array(this.#names.length);
-    terms.forEach((term, at) => {
+    stems.forEach((forms, at) => {
       // A word of most names tells none of them from the others, and is the most expensive to count.
-      const names = this.#holding.get(term) ?? [];
+      const names = this.#namesWith(forms);
       if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
       for (const name of names) scores[name] = (scores[name] ?? 0) + (telling[at] ?? 0);
     });
@@ -150,6 +150,12 @@ export class NameIndex {
         if (isAllowed(row)) rows.add(row);
       }
     return [...rows];
+  }
+
+  /** Names that hold any of a term's stems. */
+  #namesWith(stems: readonly string[]): readonly number[] {
+    const held = stems.flatMap((one) => this.#holding.get(one) ?? []);
+    return stems.length > 1 ? [...new Set(held)] : held;
   }
 
   #rowsOf(name: NameKey): Iterable<number> {
@@ -202,16 +208,16 @@ export class NameIndex {
 
 type InNames = { share: number; holds: boolean[] };
 
-/** Returns a function for the share of the terms that a drawer's names hold, 0…1, and for each term whether they hold it. */
+/** Returns a function for the share of the terms that a drawer's names hold, 0…1, and for each term whether they hold it. `terms[i]`: the stems of one. */
 export function nameCounter(
-  terms: readonly string[],
+  terms: readonly (readonly string[])[],
   telling: readonly number[],
   total: number,
 ): (named: Named) => InNames {
   // Names hold few of a question's words: only those are looked for.
   const held = terms.flatMap((_, at) => ((telling[at] ?? 0) > 0 ? [at] : []));
   const count = termCounter(
-    held.map((at) => terms[at] as string),
+    held.map((at) => terms[at] as readonly string[]),
     [],
   );
   const none: InNames = { share: 0, holds: [] };

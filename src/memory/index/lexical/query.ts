@@ -2,26 +2,39 @@
  * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench
  * README, recipe 3 and 4.
  */
+import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
+import { foldText } from "./fold.ts";
 import { identifiersOf } from "./identifiers.ts";
 import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
-import { foldText, splitWords } from "./tokens.ts";
+import { splitWords } from "./tokens.ts";
 
 /** A longer question adds cost, not meaning. */
 const WORDS_MAX = 64;
 const CHARACTERS_MAX = 20_000;
+const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 
 /**
- * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked and goes into MATCH, which folds and stems it itself;
- * `terms[i]` is its stem, each once, in the order of the query. `pairs` are neighbours in the query, as indexes into both.
+ * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked, or a pair of letters of it; `terms[i]` is its stem, each
+ * once, in the order of the query. `forms[i]`: all that go into a MATCH for it, which folds and stems them itself; `stems[i]`: the
+ * stems by which a text holds it, the first is the term. `pairs` are neighbours in the query, as indexes into all four.
  */
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
   words: string[];
   terms: string[];
+  forms: string[][];
+  stems: string[][];
   pairs: [number, number][];
 };
+
+type Word = { whole: string; word: string; forms: string[] };
+
+function wordsOf(plain: string): Word[] {
+  if (!isSpecial(plain)) return splitWords(plain).map((word) => ({ whole: word, word, forms: [foldText(word)] }));
+  return cutWords(plain, true).map(({ whole, forms }) => ({ whole, word: forms[0] as string, forms }));
+}
 
 export function parseQuery(asked: string): ParsedQuery {
   const query = asked.slice(0, CHARACTERS_MAX).toWellFormed();
@@ -30,17 +43,24 @@ export function parseQuery(asked: string): ParsedQuery {
     .normalize("NFC")
     .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
     .replace(/['’]/g, "");
-  const all = splitWords(plain);
-  const telling = all.filter((word) => !STOP_WORDS.has(word));
+  const all = wordsOf(plain);
+  const telling = all.filter(({ word }) => !STOP_WORDS.has(word));
   const kept = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
 
   const indexOf = new Map<string, number>();
   const words: string[] = [];
-  const order = kept.map((word) => {
-    const term = stem(foldText(word));
+  const forms: string[][] = [];
+  const stems: string[][] = [];
+  const order = kept.map(({ whole, word, forms: asForms }) => {
+    const asStems = [...new Set(asForms.map(stem))];
+    const term = asStems[0] as string;
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
+    // Until its forms are indexed, a drawer is found by the whole word.
+    const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
+    forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
+    stems.push(asStems);
     return words.push(word) - 1;
   });
   const pairs = new Map<string, [number, number]>();
@@ -48,12 +68,18 @@ export function parseQuery(asked: string): ParsedQuery {
     const pair: [number, number] = [order[at - 1] as number, order[at] as number];
     pairs.set(pair.join(), pair);
   }
-  return { query, identifiers: identifiersOf(query), words, terms: [...indexOf.keys()], pairs: [...pairs.values()] };
+  const identifiers = identifiersOf(query);
+  return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, pairs: [...pairs.values()] };
 }
 
 /** MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */
 export function matchAny(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(" OR ");
+}
+
+/** MATCH string for any of the stems in `form_fts`. A pair of letters begins with a letter that is asked for alone. */
+export function matchForms(stems: readonly string[]): string {
+  return stems.map((one) => `"${one}"${isLoneLetter(one) ? " *" : ""}`).join(" OR ");
 }
 
 /** MATCH string for words that follow each other. */

@@ -2,61 +2,90 @@
  * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used
  * by query.ts and lexical-search.ts. Looking for the query's words alone lets it score 200 drawers in 1 ms.
  */
+import { cutWords, firstOfPair, isSpecial } from "./cut.ts";
+import { foldText } from "./fold.ts";
 import { stem } from "./stem.ts";
 
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
-/** Blocks of letters with accents or several forms; dashes and quotes lie beyond them and need no folding. */
-const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
-/** The micro sign, the final sigma and the long s fold to the plain letter. */
-const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };
-
-/** Folds to lower case and strips accents from Latin letters. */
-export function foldText(text: string): string {
-  const lower = text.toLowerCase();
-  if (!ACCENTED.test(lower)) return lower;
-  return lower
-    .replace(/[\u00b5ςſ]/g, (letter) => OTHER_FORMS[letter] ?? letter)
-    .normalize("NFD")
-    .replace(/(\p{Script=Latin})\p{Mn}+/gu, "$1")
-    .normalize("NFC");
-}
 
 /** The words of a lower-case text, in order. */
 export function splitWords(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
+/** All forms of a text's words, not stemmed. */
+export function wordForms(text: string): string[] {
+  return isSpecial(text) ? cutWords(text, false).flatMap(({ forms }) => forms) : splitWords(foldText(text));
+}
+
+/** Returns the words that the index `form_fts` holds of a text, stemmed; "" for a text of plain words. */
+export function formsOf(text: string): string {
+  if (!isSpecial(text)) return "";
+  const forms = cutWords(text, false).flatMap(({ forms: [own = "", ...others], isOwn }) =>
+    isOwn ? [own, ...others] : others,
+  );
+  return forms.map(stem).join(" ");
+}
+
 /** Number of times that each term, and each pair of successive terms, occurs in a text. */
 export type Counts = { terms: number[]; pairs: number[] };
 export type CountTerms = (text: string) => Counts;
+type Pairs = readonly (readonly [number, number])[];
 
-/** `terms` are stems; `pairs` hold indexes into them. */
-export function termCounter(terms: readonly string[], pairs: readonly (readonly [number, number])[]): CountTerms {
+/** `terms[i]` are the stems by which term i is found; `pairs` hold indexes of terms. */
+export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
-  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its beginning finds them
-  // all.
-  const starts = new Set(terms.map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
-  const wanted = new RegExp([...starts].join("|"), "g");
-  const termOf = memoize((word) => terms.indexOf(stem(word)));
+  const byStem = new Map(terms.flatMap((stems, at) => stems.map((one) => [one, at] as const)).toReversed());
+  const [plain, special] = [plainFinder(byStem), specialFinder(byStem)];
   return (text) => {
     const counts: Counts = { terms: terms.map(() => 0), pairs: pairs.map(() => 0) };
+    let last = -1;
+    (isSpecial(text) ? special : plain)(text, (term, isNext) => {
+      counts.terms[term] = (counts.terms[term] ?? 0) + 1;
+      const pair = isNext ? pairs.findIndex(([first, second]) => first === last && second === term) : -1;
+      if (pair >= 0) counts.pairs[pair] = (counts.pairs[pair] ?? 0) + 1;
+      last = term;
+    });
+    return counts;
+  };
+}
+
+/** Calls back for each word of a text that is a term. `isNext`: the word before it is the term that was found before. */
+type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
+
+function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
+  // A stem differs from its words in its last letter at most (party, parti; hoping, hope), so its beginning finds them
+  // all.
+  const starts = new Set([...byStem.keys()].map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
+  const wanted = new RegExp([...starts].join("|"), "g");
+  const termOf = memoize((word) => byStem.get(stem(word)));
+  return (text, found) => {
     const folded = foldText(text);
-    let last = { term: -1, end: 0 };
+    let end = -1;
     for (const { index } of folded.matchAll(wanted)) {
       if (index > 0 && WORD_CHARACTER.test(characterBefore(folded, index))) continue;
       REST_OF_WORD.lastIndex = index;
       const word = REST_OF_WORD.exec(folded)?.[0] ?? "";
       const term = termOf(word);
-      if (term < 0) continue;
-      counts.terms[term] = (counts.terms[term] ?? 0) + 1;
-      const pair = pairs.findIndex(([first, second]) => first === last.term && second === term);
-      if (pair >= 0 && !WORD_CHARACTER.test(folded.slice(last.end, index)))
-        counts.pairs[pair] = (counts.pairs[pair] ?? 0) + 1;
-      last = { term, end: index + word.length };
+      if (term === undefined) continue;
+      found(term, end >= 0 && !WORD_CHARACTER.test(folded.slice(end, index)));
+      end = index + word.length;
     }
-    return counts;
+  };
+}
+
+function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
+  const termOf = memoize((form) => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? ""));
+  return (text, found) => {
+    let last = -1;
+    cutWords(text, false).forEach(({ forms }, at) => {
+      const form = forms.find((one) => termOf(one) !== undefined);
+      if (form === undefined) return;
+      found(termOf(form) as number, last === at - 1);
+      last = at;
+    });
   };
 }
 
@@ -66,11 +95,10 @@ function characterBefore(text: string, index: number): string {
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);
 }
 
-function memoize(compute: (word: string) => number): (word: string) => number {
-  const known = new Map<string, number>();
+function memoize(compute: (word: string) => number | undefined): (word: string) => number | undefined {
+  const known = new Map<string, number | undefined>();
   return (word) => {
-    let value = known.get(word);
-    if (value === undefined) known.set(word, (value = compute(word)));
-    return value;
+    if (!known.has(word)) known.set(word, compute(word));
+    return known.get(word);
   };
 }

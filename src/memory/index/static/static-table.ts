@@ -18,8 +18,8 @@ export type StaticTable = {
   vectorOf(text: string): Float32Array | undefined;
   /** The quantized vector; zero for a text without a token. */
   codeOf: StaticCode;
-  /** Adds to `sum` the rows of the text's tokens times `weight`. */
-  add(sum: Float32Array, text: string, weight: number): void;
+  /** Adds to `sum` the rows of a question's known tokens times `weight`. */
+  addKnown(sum: Float32Array, question: string, weight: number): void;
 };
 
 let opened: StaticTable | undefined;
@@ -35,8 +35,8 @@ function open(): StaticTable {
   const halves = read("scales.f16");
   const scales = Float32Array.from({ length: halves.length / 2 }, (_, at) => fromHalf(halves.readUInt16LE(2 * at)));
   const words = new WordPiece(read("vocab.txt").toString("utf8").trimEnd().split("\n"));
-  const add = (sum: Float32Array, text: string, weight: number): void => {
-    for (const id of words.encode(text)) {
+  const add = (sum: Float32Array, ids: readonly number[], weight: number): void => {
+    for (const id of ids) {
       const scale = weight * (scales[id] as number);
       const start = id * BYTES;
       for (let at = 0; at < BYTES; at++) {
@@ -48,11 +48,11 @@ function open(): StaticTable {
   };
   const vectorOf = (text: string): Float32Array | undefined => {
     const sum = new Float32Array(STATIC_DIMENSIONS);
-    add(sum, text, 1);
+    add(sum, words.encode(text), 1);
     return unit(sum);
   };
   return {
-    add,
+    addKnown: (sum, question, weight) => add(sum, words.encodeKnown(question), weight),
     vectorOf,
     codeOf(text) {
       const vector = vectorOf(text);

@@ -44,6 +44,11 @@ export class WordPiece {
     return ids;
   }
 
+  /** Leaves out unknown words: one token means all signs that the vocabulary lacks. */
+  encodeKnown(text: string): number[] {
+    return this.encode(text).filter((id) => id !== this.#unknown[0]);
+  }
+
   #tokensOf(word: string): readonly number[] {
     // A letter has at most two units. Such a word is not kept: it may be a whole file.
     if (word.length > 2 * WORD_MAX) return this.#unknown;

@@ -29,6 +29,7 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 export const FORGET_REACHES: Readonly<Record<string, string>> = {
   drawer: "the rows are deleted; triggers take vectors and places along",
   drawer_fts: "its segments are merged into one without them (LedgerEraser)",
+  form_fts: "deleted with the drawer; its segments are merged into one without them (LedgerEraser)",
   vector: "deleted with the drawer",
   vector_code: "deleted with the drawer",
   pending_embedding: "deleted with the drawer",

@@ -10,6 +10,7 @@ import { CARRIED_SCHEMA } from "./roampal-graph-schema.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { CONVERSATION_SCHEMA } from "./conversation-schema.ts";
 import { FILED_SCHEMA } from "./filed-index.ts";
+import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
 import { HYGIENE_SCHEMA } from "./hygiene-schema.ts";
 import { IMPORTED_SCHEMA } from "./imported-schema.ts";
@@ -20,7 +21,7 @@ import { STANDING_SCHEMA } from "./standing-schema.ts";
 import { STATIC_SCHEMA } from "./static-schema.ts";
 
 /** Stored as SQLite's `user_version`; a higher one than ours is refused. */
-export const SCHEMA_VERSION = 16;
+export const SCHEMA_VERSION = 17;
 
 /** "palc" as SQLite's application_id: tells a ledger from any other SQLite file. */
 export const APPLICATION_ID = 0x70616c63;
@@ -104,6 +105,8 @@ ${DRAWER_INSERT}`,
   14: IMPORTED_SCHEMA,
   // Version 16 adds static vectors.
   15: STATIC_SCHEMA,
+  // Version 17 adds other forms of words.
+  16: FORM_SCHEMA,
 };
 
 export const SCHEMA = `
@@ -213,4 +216,4 @@ END;
 CREATE TRIGGER drawer_change AFTER UPDATE ON drawer WHEN EXISTS (SELECT 1 FROM vector WHERE row = new.row) BEGIN
   INSERT OR REPLACE INTO outbox (id, at_ms) VALUES (new.id, ${NOW_MS});
 END;
-${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}`;
+${GRAPH_SCHEMA}${CLOSET_SCHEMA}${HYGIENE_SCHEMA}${FILED_SCHEMA}${PART_SCHEMA}${CLAIM_SCHEMA}${PARENT_SCHEMA}${STANDING_SCHEMA}${CONVERSATION_SCHEMA}${SCORED_SCHEMA}${QUESTION_SCHEMA}${CARRIED_SCHEMA}${IMPORTED_SCHEMA}${STATIC_SCHEMA}${FORM_SCHEMA}`;

@@ -6,7 +6,7 @@
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
-import { type Changes, type LedgerTx, type StaticCode } from "../../port/ledger.ts";
+import { type Changes, type Derived, type FormsOf, type LedgerTx, type StaticCode } from "../../port/ledger.ts";
 import { MODE_SEPARATOR, type SourceGroup, type SourceRow } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { dateWords, DIRECTORY_ID, type DrawerRecord, IS_REGISTRY, place, recipeOf, toDrawer } from "../record.ts";
@@ -36,6 +36,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly carried: SqliteCarriedTx;
   readonly imported: SqliteImportedTx;
   readonly staticCode: StaticCode | undefined;
+  readonly formsOf: FormsOf | undefined;
   readonly #find;
   readonly #insert;
   readonly #insertWords;
@@ -56,8 +57,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   #current = noChanges();
   #isHalfDone = false;
 
-  /** `staticCode`: the static vector of a text; without it drawers get theirs later. */
-  constructor(database: LedgerDatabase, staticCode?: StaticCode) {
+  constructor(database: LedgerDatabase, { staticCode, formsOf }: Derived = {}) {
     const source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
@@ -114,7 +114,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
          ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
            drawers = excluded.drawers`,
     );
-    [this.staticCode, this.#others] = [staticCode, prepareOthers(database)];
+    [this.staticCode, this.formsOf, this.#others] = [staticCode, formsOf, prepareOthers(database)];
     this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 
@@ -164,6 +164,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     for (const { row, text, words } of inserted) {
       this.#insertWords.run(row, text, words);
       this.putStatic(row, text);
+      this.putForms(row, text, false);
     }
     this.#current.added += inserted.length;
   }
@@ -185,6 +186,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       text,
       id,
     );
+    if (text !== before.text) this.putForms(before.row, text, true);
     if (text !== before.text || wing !== before.wing || room !== before.room) this.putStatic(before.row, text);
     this.adopted.drop(id);
     if (text !== before.text) this.closets.dropSummary(id);
@@ -195,6 +197,15 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   putStatic(row: number | bigint, text: string): void {
     const made = this.staticCode?.(text);
     if (made !== undefined) this.#others.putStatic.run(row, bytesOf(made), made.scale);
+  }
+
+  /** `isKnown`: the drawer may have some already. Returns true if the text has any. */
+  putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
+    if (this.formsOf === undefined) return false;
+    if (isKnown) this.#others.dropForms.run(row);
+    const forms = this.formsOf(text);
+    if (forms !== "") this.#others.putForms.run(row, forms);
+    return forms !== "";
   }
 
   deleteDrawer(id: string): void {
@@ -332,6 +343,8 @@ function prepareOthers(database: LedgerDatabase) {
       .pluck();
   return {
     putStatic: database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)"),
+    putForms: database.prepare("INSERT INTO form_fts (rowid, text) VALUES (?, ?)"),
+    dropForms: database.prepare("DELETE FROM form_fts WHERE rowid = ?"),
     findSource: database.prepare<[string], SourceRow>(
       "SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source WHERE source_file = ?",
     ),

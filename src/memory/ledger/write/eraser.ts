@@ -42,7 +42,7 @@ export class LedgerEraser {
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());
-    for (const table of ["drawer_fts", "source_fts"])
+    for (const table of ["drawer_fts", "source_fts", "form_fts"])
       this.#group(() => void database.prepare(`INSERT INTO ${table} (${table}) VALUES ('optimize')`).run());
     faultPoint("erase.before-rewrite");
     if (statSync(database.name).size > MEMORY_MAX_BYTES) database.pragma("temp_store = FILE");

@@ -15,7 +15,7 @@ import { type Moment, passedMs } from "../../../base/uptime.ts";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { syncData } from "../../../base/folders.ts";
 import { bytesOf, quantize } from "../../../base/quantize.ts";
-import type { Changes, LedgerTx, NewVector, StaticCode, WriteCall, WriteOutcome } from "../../port/ledger.ts";
+import type { Changes, LedgerTx, NewVector, Derived, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
 import { PalaceError } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
@@ -75,14 +75,14 @@ export class LedgerWriter {
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
-  /** `staticCode`: as LedgerTables has it. Errors: those of openForWriting. */
-  constructor(file: string, apply: ApplyWrite, staticCode?: StaticCode) {
+  /** Errors: those of openForWriting. */
+  constructor(file: string, apply: ApplyWrite, derived?: Derived) {
     this.#file = file;
     this.#database = openForWriting(file);
     this.#inode = statSync(file).ino;
     this.#wal = new WriteAheadLog(this.#database, file, "the ledger's log");
     this.#apply = apply;
-    this.tx = new SqliteLedgerTx(this.#database, staticCode);
+    this.tx = new SqliteLedgerTx(this.#database, derived);
     this.graph = new GraphMerge(this.#database, (work) => this.#group(work));
     this.closets = new ClosetWriter(this.#database, (work) => this.#group(work));
     this.reindex = new Reindex(this.#database, (work) => this.#group(work));

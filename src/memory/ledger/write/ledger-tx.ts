@@ -1,7 +1,7 @@
 /**
  * Implements LedgerTx over SQLite: what the engine may do inside one write. Assembles the tables, forgetting and undo.
  */
-import type { LedgerTx, StaticCode } from "../../port/ledger.ts";
+import type { LedgerTx, Derived } from "../../port/ledger.ts";
 import { SqliteForget } from "../forget/forget.ts";
 import { SqliteUndo } from "../history/undo.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -11,8 +11,8 @@ export class SqliteLedgerTx extends LedgerTables implements LedgerTx {
   readonly forget: SqliteForget;
   readonly undo: SqliteUndo;
 
-  constructor(database: LedgerDatabase, staticCode?: StaticCode) {
-    super(database, staticCode);
+  constructor(database: LedgerDatabase, derived?: Derived) {
+    super(database, derived);
     this.forget = new SqliteForget(database, this);
     this.undo = new SqliteUndo(database, this);
   }

@@ -1,10 +1,11 @@
 /**
  * Work that waits for a quiet moment: the whole-source full text of changed sources, merging full-text segments,
- * the static vectors of drawers of an older version, freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
+ * static vectors and forms of words of older drawers, freeing pages. It is apart from the write path because a source is indexed as a whole each time: one that grows
  * drawer by drawer would cost the square of its size. Used by group-commit.ts on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
+import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
 /** Drawers that get their static vector in one step: some 30 milliseconds. */
@@ -17,21 +18,21 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
+type Tables = Pick<LedgerTables, "staticCode" | "putStatic" | "formsOf" | "putForms">;
+
 export class Maintenance {
   readonly #database: LedgerDatabase;
   readonly #group: (work: () => void) => void;
-  readonly #tables: Pick<LedgerTables, "staticCode" | "putStatic">;
+  readonly #tables: Tables;
+  readonly #forms: FormBacklog;
   readonly #statements;
   /** Row up to which every drawer has a static vector; Infinity once all have: from then on each write brings its own. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction of the ledger. */
-  constructor(
-    database: LedgerDatabase,
-    group: (work: () => void) => void,
-    tables: Pick<LedgerTables, "staticCode" | "putStatic">,
-  ) {
+  constructor(database: LedgerDatabase, group: (work: () => void) => void, tables: Tables) {
     this.#tables = tables;
+    this.#forms = new FormBacklog(database, group, tables);
     this.#database = database;
     this.#group = group;
     const prepare = (sql: string) => database.prepare(sql);
@@ -69,7 +70,9 @@ export class Maintenance {
 
   /** Does one bounded step; returns true if there is more. */
   step(): boolean {
-    return this.indexSources() || this.#codeDrawers() || this.#mergeSegments() || this.#freePages();
+    return (
+      this.indexSources() || this.#forms.step() || this.#codeDrawers() || this.#mergeSegments() || this.#freePages()
+    );
   }
 
   /**
@@ -98,13 +101,18 @@ export class Maintenance {
         const row = sourceRow.get(source);
         if (row !== undefined) {
           dropSourceText.run(row);
-          if (texts.length > 0) putSourceText.run(row, texts.join("\n"));
+          if (texts.length > 0) putSourceText.run(row, this.#withForms(texts.join("\n")));
           else dropSource.run(row);
         }
         cleanSource.run(source);
       }
     });
     return true;
+  }
+
+  /** A source's index has no second table: its words of other forms follow its text. */
+  #withForms(text: string): string {
+    return `${text}\n${this.#tables.formsOf?.(text) ?? ""}`;
   }
 
   /** True if there is more. */

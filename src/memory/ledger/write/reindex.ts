@@ -5,6 +5,7 @@
  */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { FORMS_KEY } from "./form-backlog.ts";
 
 /** Quantized vectors checked in one transaction: some milliseconds, for which a write may have to wait. */
 const CODES_PER_STEP = 500;
@@ -19,14 +20,16 @@ export class Reindex {
   }
 
   /**
-   * Rebuilds the words of all drawers and verifies them against the texts before they count. Whole sources follow in
-   * quiet moments.
+   * Rebuilds the words of all drawers and verifies them against the texts before they count. Whole sources
+   * and other forms of words follow in quiet moments.
    */
   words(): void {
     this.#group(() => {
       this.#database.exec(`
         INSERT INTO drawer_fts (drawer_fts) VALUES ('rebuild');
         INSERT INTO drawer_fts (drawer_fts, rank) VALUES ('integrity-check', 1);
+        INSERT INTO form_fts (form_fts) VALUES ('delete-all');
+        DELETE FROM meta WHERE key = '${FORMS_KEY}';
         INSERT OR IGNORE INTO source_dirty
           SELECT source_file FROM drawer WHERE source_file <> '' UNION SELECT source_file FROM source;`);
     });

@@ -203,7 +203,8 @@ test.each(Object.keys(LINEAR))("%s scans the drawers once", (name) => {
 
 test("the words of one source are indexed without a scan, so that thousands of new sources do not hold up the writes", () => {
   const ledger = new Database(file, { readonly: true });
-  const tables = { staticCode: undefined, putStatic: () => undefined };
+  const none = { staticCode: undefined, putStatic: () => undefined };
+  const tables = { ...none, formsOf: undefined, putForms: () => false };
   const plans = plansOf(() => new Maintenance(ledger, (work) => work(), tables));
   ledger.close();
   const ofSources = plans.filter((plan) => plan.includes("FROM drawer WHERE source_file = ?"));

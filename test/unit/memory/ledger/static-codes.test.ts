@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyWrite } from "../../../../src/broker/tools/writes.ts";
 import { openLexicalIndex } from "../../../../src/memory/index/lexical/lexical-index.ts";
+import { formsOf } from "../../../../src/memory/index/lexical/tokens.ts";
 import { staticTable } from "../../../../src/memory/index/static/static-table.ts";
 import { LedgerWriter } from "../../../../src/memory/ledger/write/group-commit.ts";
 import { createSearchPalace } from "../../../helpers/search-palace.ts";
@@ -72,7 +73,7 @@ test("drawers of an older ledger are found all the while, and get their vectors 
   ledger.exec("DROP TRIGGER static_gone; DROP TABLE static_code; PRAGMA user_version = 15;");
   ledger.close();
 
-  const writer = new LedgerWriter(file, applyWrite, staticTable().codeOf);
+  const writer = new LedgerWriter(file, applyWrite, { staticCode: staticTable().codeOf, formsOf });
   const index = openLexicalIndex({ ledgerFile: file });
   const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 5, false)).length;
   try {

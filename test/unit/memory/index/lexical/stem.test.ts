@@ -3,7 +3,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { stem } from "../../../../../src/memory/index/lexical/stem.ts";
-import { foldText, splitWords, termCounter } from "../../../../../src/memory/index/lexical/tokens.ts";
+import { foldText } from "../../../../../src/memory/index/lexical/fold.ts";
+import { splitWords, termCounter } from "../../../../../src/memory/index/lexical/tokens.ts";
 import { ROOT } from "../../../../helpers/palace.ts";
 import { seededRandom } from "../../../../helpers/random.ts";
 
@@ -70,7 +71,7 @@ test.each([
 
 test("the words and pairs of a text are counted in all their forms", () => {
   const count = termCounter(
-    ["paint", "sunset", "parti"],
+    [["paint"], ["sunset"], ["parti"]],
     [
       [0, 1],
       [1, 2],
@@ -85,6 +86,6 @@ test("the words and pairs of a text are counted in all their forms", () => {
 });
 
 test("a word is counted with and without accents, in either form of Unicode", () => {
-  const count = termCounter(["cafe"], []);
+  const count = termCounter([["cafe"]], []);
   expect(count("Café, cafe\u0301, CAFE, décafé").terms).toEqual([3]);
 });

@@ -1,0 +1,105 @@
+/**
+ * Cuts words that FTS5's tokenizer does not cut or fold as people search for them. Pure. Used by tokens.ts and query.ts, and by the
+ * writer of the ledger for the index `form_fts`.
+ *
+ * - A word of several scripts is cut where the script changes: `把max`, `Redis를`.
+ * - Han, Kana, Hangul, Thai, Lao, Khmer and Burmese become pairs of letters, because their words have no blanks between them.
+ * - A letter with several spellings gives several forms of its word: `Größe`, `Grosse`, `Groesse`; `Фёдор`, `Федор`.
+ * - An emoji is a word.
+ */
+import { foldText } from "./fold.ts";
+
+const PAIRED = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Bopomofo}ー";
+const MARKED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}";
+const EMOJI = "(?![©®™])\\p{Extended_Pictographic}|\\p{RI}\\p{RI}";
+/** Letters of Latin that have several spellings. */
+const SPELT = "ßäöüÄÖÜæœøłđıÆŒØŁĐẞ";
+
+/** A character that may give a word another form than FTS5's. */
+const SPECIAL = new RegExp(
+  `[${SPELT}\\u0300-\\u036f\\u0370-\\u1fff\\u2c00-\\ud7ff\\uf900-\\uffef\\u{20000}-\\u{3ffff}]|${EMOJI}`,
+  "u",
+);
+const WORD = new RegExp(`[\\p{L}\\p{N}\\p{Co}][\\p{L}\\p{N}\\p{M}\\p{Co}]*|${EMOJI}`, "gu");
+/** How the sign before is drawn. */
+const VARIANT = /[\ufe00-\ufe0f]/g;
+const PIECE = new RegExp(
+  `${EMOJI}|[${PAIRED}]+|[${MARKED}]+|[\\p{sc=Latin}\\p{N}\\u0300-\\u036f]+|(?:(?![${PAIRED}${MARKED}\\p{sc=Latin}])[\\p{L}\\p{M}\\p{N}\\p{Co}])+`,
+  "gu",
+);
+const IS_PAIRED = new RegExp(`^[${PAIRED}${MARKED}]`, "u");
+const LETTER = /\P{M}\p{M}*|\p{M}+/gu;
+const MARK = /\p{M}/u;
+
+const PLAIN: Readonly<Record<string, string>> = {
+  ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i" },
+  // Arabic: the forms of ya and ha at the end of a word, and the stroke that only stretches one.
+  ...{ ى: "ي", ة: "ه", ـ: "" },
+};
+const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu");
+const UMLAUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue" };
+/** Marks that people leave out when they type; й is a letter of its own. */
+const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{Mn}*)(?!\u0306)\p{Mn}/gu;
+
+/**
+ * A piece of the word `whole`. A search finds it by each of its `forms`, which are not stemmed. `isOwn`: `drawer_fts` does not hold
+ * `forms[0]`.
+ */
+export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
+
+/** True if some word of the text may have other forms than FTS5 gives it. */
+export function isSpecial(text: string): boolean {
+  return SPECIAL.test(text);
+}
+
+/**
+ * Cuts a text into its words, in order. `isQuestion`: pairs of letters alone; a text also gets the last letter of each run, so that
+ * a question of one letter finds it at any place.
+ */
+export function cutWords(text: string, isQuestion: boolean): CutWord[] {
+  const cut: CutWord[] = [];
+  for (const [whole] of text.toLowerCase().normalize("NFKC").replace(VARIANT, "").matchAll(WORD)) {
+    const pieces = whole.match(PIECE) ?? [];
+    for (const piece of pieces) {
+      if (!IS_PAIRED.test(piece)) {
+        const forms = formsOfWord(piece);
+        cut.push({ whole, forms, isOwn: pieces.length > 1 || MARK.test(piece) || !/[\p{L}\p{N}]/u.test(piece) });
+        continue;
+      }
+      const letters = piece.match(LETTER) ?? [];
+      const last = isQuestion && letters.length > 1 ? letters.length - 1 : letters.length;
+      for (let at = 0; at < last; at++)
+        cut.push({ whole, forms: [`${letters[at]}${letters[at + 1] ?? ""}`], isOwn: true });
+    }
+  }
+  return cut;
+}
+
+/** Returns the first letter of a pair; undefined for anything else. */
+export function firstOfPair(form: string): string | undefined {
+  if (!IS_PAIRED.test(form)) return undefined;
+  const letters = form.match(LETTER) ?? [];
+  return letters.length > 1 ? letters[0] : undefined;
+}
+
+/** True for one letter of a script that is cut into pairs. */
+export function isLoneLetter(form: string): boolean {
+  return IS_PAIRED.test(form) && form.match(LETTER)?.length === 1;
+}
+
+/** The first is FTS5's own. */
+function formsOfWord(word: string): string[] {
+  const own = foldText(word);
+  if (!isSpecial(word)) return [own];
+  const plain = withoutMarks(word);
+  const spelt = /[äöü]/.test(word) ? withoutMarks(word.replace(/[äöü]/g, (letter) => UMLAUT[letter] ?? letter)) : plain;
+  return [...new Set([own, plain, spelt])].filter((form) => form !== "");
+}
+
+function withoutMarks(word: string): string {
+  return word
+    .normalize("NFD")
+    .replace(DROPPED, "")
+    .normalize("NFC")
+    .replace(PLAIN_LETTER, (letter) => PLAIN[letter] ?? letter);
+}

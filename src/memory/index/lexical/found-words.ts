@@ -1,0 +1,44 @@
+/** Finds the words of a question in a text, for a view that marks them. Pure. Used by `palace search`. */
+import { cutWords, firstOfPair, isSpecial } from "./cut.ts";
+import { foldText } from "./fold.ts";
+import { parseQuery } from "./query.ts";
+import { stem } from "./stem.ts";
+
+/** The stems of a question's words, each with its term. */
+export type Asked = ReadonlyMap<string, string>;
+export type FoundWord = { term: string; start: number; end: number };
+
+const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{M}\p{Co}]*|\p{Extended_Pictographic}|\p{RI}\p{RI}/gu;
+
+export function askedWords(question: string): Asked {
+  const { terms, stems } = parseQuery(question);
+  return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
+}
+
+/** Returns the words in their order. They do not overlap: of two pairs with a letter in common, the second has the rest. */
+export function foundWords(text: string, asked: Asked): FoundWord[] {
+  const found: FoundWord[] = [];
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    if (!isSpecial(word)) {
+      const term = asked.get(stem(foldText(word)));
+      if (term !== undefined) found.push({ term, start: index, end: index + word.length });
+      continue;
+    }
+    const lower = word.toLowerCase();
+    let from = 0;
+    for (const { forms } of cutWords(word, false)) {
+      const [own = ""] = forms;
+      const whole = forms.map((form) => asked.get(stem(form))).find((one) => one !== undefined);
+      const letter = whole === undefined ? firstOfPair(own) : undefined;
+      const term = whole ?? asked.get(letter ?? "");
+      const at = lower.indexOf(own, from);
+      // Folding changes the length of some words: such a word is marked as a whole.
+      const [start, end] = at < 0 ? [0, word.length] : [at, at + (letter ?? own).length];
+      if (at >= 0) from = at;
+      if (term === undefined) continue;
+      const begin = Math.max(index + start, found.at(-1)?.end ?? 0);
+      if (begin < index + end) found.push({ term, start: begin, end: index + end });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,53 @@
+/**
+ * Fills `form_fts` for drawers that were filed before it, or whose words were cut by older rules. Each step is one transaction with
+ * the row that it reached, so a kill loses at most one step. A drawer keeps its old words until its step. Runs on the writer
+ * thread, in quiet moments.
+ */
+import type { LedgerDatabase } from "../open.ts";
+import type { LedgerTables } from "../tables/tables.ts";
+
+/** Rises when index/lexical/cut.ts makes other words of the same text. */
+const FORMS_VERSION = 1;
+/** In `meta`: the version, and the last row that has its words, or `done`. */
+export const FORMS_KEY = "forms";
+const DONE = "done";
+/** Drawers of one step: some milliseconds. */
+const DRAWERS_PER_PASS = 200;
+
+type Tables = Pick<LedgerTables, "formsOf" | "putForms">;
+
+export class FormBacklog {
+  readonly #group: (work: () => void) => void;
+  readonly #tables: Tables;
+  readonly #statements;
+
+  /** `group` runs the work in a transaction of the ledger. */
+  constructor(database: LedgerDatabase, group: (work: () => void) => void, tables: Tables) {
+    this.#group = group;
+    this.#tables = tables;
+    this.#statements = {
+      reached: database.prepare<[], string>(`SELECT value FROM meta WHERE key = '${FORMS_KEY}'`).pluck(),
+      note: database.prepare<[string]>(`INSERT OR REPLACE INTO meta VALUES ('${FORMS_KEY}', ?)`),
+      next: database.prepare<[number], { row: number; text: string; sourceFile: string }>(
+        `SELECT row, text, source_file AS sourceFile FROM drawer WHERE row > ? ORDER BY row LIMIT ${DRAWERS_PER_PASS}`,
+      ),
+      markSource: database.prepare<[string]>("INSERT OR IGNORE INTO source_dirty VALUES (?)"),
+    };
+  }
+
+  /** Does one bounded step; returns true if there is more. */
+  step(): boolean {
+    const { reached, note, next, markSource } = this.#statements;
+    if (this.#tables.formsOf === undefined) return false;
+    const [version, to = "0"] = (reached.get() ?? "").split(":");
+    const isCurrent = version === String(FORMS_VERSION);
+    if (isCurrent && to === DONE) return false;
+    const drawers = next.all(isCurrent ? Number(to) : 0);
+    this.#group(() => {
+      for (const { row, text, sourceFile } of drawers)
+        if (this.#tables.putForms(row, text, true) && sourceFile !== "") markSource.run(sourceFile);
+      note.run(`${FORMS_VERSION}:${drawers.at(-1)?.row ?? DONE}`);
+    });
+    return drawers.length > 0;
+  }
+}
