@@ -17,12 +17,16 @@ import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
 import { foldText } from "./fold.ts";
 import { matchAny, matchForms, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
-import { type Counts, splitWords, termCounter } from "./tokens.ts";
+import { type CountedDrawer, drawerCounter, splitWords } from "./tokens.ts";
 
 /** Drawers read for a phrase, for each that is wanted: some of them match by stem only. */
 const PHRASE_READ_FACTOR = 3;
 /** Reading a drawer and counting its words costs about this many times as much as ranking one of FTS5's hits. */
 const READ_COST = 200;
+/** Parts of a word are looked for if at most so many drawers, or this share of them, hold the word itself. */
+const RARE_MAX = 10;
+const RARE_SHARE = 0.01;
+const PART_ROWS_MAX = 20_000;
 const NOTHING: LexicalParts = {
   drawer: 0,
   pairs: 0,
@@ -34,7 +38,10 @@ const NOTHING: LexicalParts = {
   meaning: Number.NaN,
 };
 
-type DrawerText = { row: number; text: string; dateWords: string | null; source: number | null; sizes: Buffer } & Named;
+type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
+
+/** `frequencies[i]`: how many drawers hold term i, by its most frequent stem. `hasForms`: some drawer has a row in `form_fts`. */
+type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Concurrency: runs on a thread of its own; sees what is committed when it is asked. */
 export class LexicalSearch {
@@ -59,9 +66,10 @@ export class LexicalSearch {
     this.#static = new StaticCodes(ledger);
     this.#names = new NameIndex(ledger);
     this.#readTexts = ledger.prepare(
-      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, sz AS sizes,
-         drawer.source_file AS sourceFile, drawer.wing, drawer.room
+      `SELECT drawer.row, drawer.text, drawer.date_words AS dateWords, source.row AS source, drawer_fts_docsize.sz AS sizes,
+         drawer.source_file AS sourceFile, drawer.wing, drawer.room, form_fts_docsize.id IS NOT NULL AS hasForms
        FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
+       LEFT JOIN form_fts_docsize ON form_fts_docsize.id = drawer.row
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
     );
@@ -76,7 +84,7 @@ export class LexicalSearch {
 
   /** The best `limit` rows by BM25 under the filter, best first, scored in full but for their meaning. */
   candidates(query: string, filter: DrawerFilter, limit: number): LexicalCandidate[] {
-    const parsed = parseQuery(query);
+    const parsed = this.#parse(query);
     const found = this.#findRows(parsed, filter, limit);
     const parts = this.#scoreRows(
       parsed,
@@ -91,7 +99,7 @@ export class LexicalSearch {
    * static vectors; scored in full, in no order.
    */
   retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[] {
-    const parsed = parseQuery(query);
+    const parsed = this.#parse(query);
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const isNarrow = filter.sourceFile !== undefined || isWindow(filter);
     const allowed = isNarrow ? this.#sets.of(filter).allowed : undefined;
@@ -102,7 +110,7 @@ export class LexicalSearch {
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
   }
 
-  #named(parsed: ParsedQuery, filter: DrawerFilter): number[] {
+  #named(parsed: Question, filter: DrawerFilter): number[] {
     const { weights, telling } = this.#weightsOf(parsed);
     const files = this.#names.filesOf(parsed.identifiers);
     const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
@@ -115,39 +123,38 @@ export class LexicalSearch {
   }
 
   /** Weight of each term by its rarity in the texts, and that of a name that holds it. */
-  #weightsOf({ stems }: ParsedQuery): { weights: number[]; telling: number[] } {
+  #weightsOf({ stems, frequencies }: Question): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
-    const weights = this.#frequencies(stems).map((holding) => inverseFrequency(documents, holding));
+    const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
     return { weights, telling: this.#names.tellingWeights(stems, weights) };
   }
 
-  /** How many drawers hold each term: by the most frequent of its stems. */
-  #frequencies(stems: ParsedQuery["stems"]): number[] {
+  #parse(query: string): Question {
+    const parsed = parseQuery(query);
     const { documents } = this.#drawers.size();
-    return stems.map((forms) =>
-      Math.max(
-        ...forms.map((form) => this.#drawers.termFrequency(form, documents) + this.#formFrequency(form, documents)),
-      ),
+    const hasForms = this.#forms.size().documents > 0;
+    const inForms = (form: string): number => {
+      if (!hasForms) return 0;
+      return isLoneLetter(form)
+        ? this.#forms.phraseFrequency(matchForms([form]), documents)
+        : this.#forms.termFrequency(form, documents);
+    };
+    const frequencies = parsed.stems.map((forms) =>
+      Math.max(...forms.map((form) => this.#drawers.termFrequency(form, documents) + inForms(form))),
     );
-  }
-
-  /** A drawer has its other forms in a table of their own. */
-  #formFrequency(form: string, documents: number): number {
-    if (this.#forms.size().documents === 0) return 0;
-    return isLoneLetter(form)
-      ? this.#forms.phraseFrequency(matchForms([form]), documents)
-      : this.#forms.termFrequency(form, documents);
+    const rareMax = Math.max(RARE_MAX, documents * RARE_SHARE);
+    const parts = parsed.parts.map((one, at) => (hasForms && (frequencies[at] as number) <= rareMax ? one : []));
+    return { ...parsed, parts, frequencies, hasForms };
   }
 
   /**
    * Returns the question's static vector, the mean of two: all of its tokens alike, and its telling words by their rarity in this
    * palace. Undefined for a question without a known token.
    */
-  #vectorOf({ query, words, stems }: ParsedQuery): Float32Array | undefined {
+  #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
     const [alike, rare] = [new Float32Array(STATIC_DIMENSIONS), new Float32Array(STATIC_DIMENSIONS)];
-    const frequencies = this.#frequencies(stems);
     words.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, frequencies[at] as number)));
     table.addKnown(alike, query, 1);
     const [all, telling] = [unit(alike), unit(rare)];
@@ -155,26 +162,22 @@ export class LexicalSearch {
     return unit(all.map((value, at) => value + (telling[at] as number)));
   }
 
-  #findRows(parsed: ParsedQuery, filter: DrawerFilter, limit: number): Scored[] {
+  #findRows(parsed: Question, filter: DrawerFilter, limit: number): Scored[] {
     const { documents } = this.#drawers.size();
-    const frequencies = this.#frequencies(parsed.stems);
-    if (Object.keys(filter).length === 0) return this.#rankWords(parsed, frequencies, limit);
+    const { frequencies } = parsed;
+    if (Object.keys(filter).length === 0) return this.#rankWords(parsed, limit);
     const { rows, allowed } = this.#sets.of(filter);
     const takesAll = rows.length <= limit && (filter.sourceFile !== undefined || isWindow(filter));
     if (takesAll || rows.length * READ_COST < sum(frequencies)) {
-      const found = this.#readRows(parsed, frequencies, rows);
+      const found = this.#readRows(parsed, rows);
       return (takesAll ? found : found.filter(({ score }) => score > 0)).slice(0, limit);
     }
-    return this.#rankWords(parsed, frequencies, limit, { allowed, share: rows.length / documents });
+    return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
   /** `share`: the part of the drawers that the filter allows. */
-  #rankWords(
-    parsed: ParsedQuery,
-    frequencies: readonly number[],
-    limit: number,
-    among?: { allowed: Uint8Array; share: number },
-  ): Scored[] {
+  #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
+    const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
     if (picked.length === 0) return [];
     const expected = sum(picked.map((index) => frequencies[index] as number)) * (among?.share ?? 1);
@@ -186,29 +189,46 @@ export class LexicalSearch {
   }
 
   /** `picked`: indexes of the terms that count. BM25 is a sum over words, so the scores of both tables add up. */
-  #rankTerms({ forms, stems }: ParsedQuery, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
+  #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
+    const { forms, stems, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
     const found = words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed);
-    if (this.#forms.size().documents === 0) return found;
+    if (!parsed.hasForms) return found;
     const others = this.#rankForms(matchForms([...new Set(picked.flatMap((at) => stems[at] ?? []))]), limit, allowed);
-    if (others.length === 0) return found;
     const scores = new Map(found.map(({ row, score }) => [row, score]));
     for (const { row, score } of others) scores.set(row, score + (scores.get(row) ?? 0));
-    const all = [...scores].map(([row, score]) => ({ row, score }));
-    return all.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, limit);
+    const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
+    const rare = all.length >= limit ? [] : this.#rareParts([...new Set(picked.flatMap((at) => parts[at] ?? []))]);
+    const near = rare.length === 0 ? [] : this.#rankForms(matchForms(rare), limit, allowed);
+    // Drawers with parts of the words alone come behind those that hold a word.
+    const last = all.at(-1)?.score ?? Infinity;
+    const behind = near.filter(({ row }) => !scores.has(row));
+    return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
+  }
+
+  /** The rarest parts that some drawer holds; ranking their rows takes some milliseconds. */
+  #rareParts(parts: readonly string[]): string[] {
+    const { documents } = this.#drawers.size();
+    let rows = 0;
+    return parts
+      .map((part) => ({ part, holding: this.#forms.termFrequency(part, documents) }))
+      .filter(({ holding }) => holding > 0)
+      .sort((a, b) => a.holding - b.holding)
+      .filter(({ holding }, at) => (rows += holding) <= PART_ROWS_MAX || at === 0)
+      .map(({ part }) => part);
   }
 
   /** The given rows by BM25, best first, without reading the words' hits in the rest of the palace. */
-  #readRows({ stems }: ParsedQuery, frequencies: readonly number[], rows: readonly number[]): Scored[] {
+  #readRows(parsed: Question, rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
-    const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
-    const count = termCounter(stems, []);
+    const weights = parsed.frequencies.map((holding) => inverseFrequency(documents, holding));
+    const count = drawerCounter({ ...parsed, pairs: [] });
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     return texts
-      .map(({ row, text, dateWords, sizes }) => {
-        const counts = addCounts(count(text), count(dateWords ?? ""));
-        return { row, score: sumScores(weights, counts.terms, documentLength(sizes) / averageLength) };
-      })
+      .map((drawer) => ({
+        row: drawer.row,
+        score: sumScores(weights, count(drawer).terms, documentLength(drawer.sizes) / averageLength),
+      }))
       .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
@@ -230,12 +250,12 @@ export class LexicalSearch {
 
   /** The parts of each given row's full lexical score, in the order given. */
   score(query: string, rows: readonly number[]): LexicalParts[] {
-    const parsed = parseQuery(query);
+    const parsed = this.#parse(query);
     return this.#scoreRows(parsed, rows, this.#vectorOf(parsed));
   }
 
   /** `vector`: the question's; without it no meaning is compared. */
-  #scoreRows(parsed: ParsedQuery, rows: readonly number[], vector: Float32Array | undefined): LexicalParts[] {
+  #scoreRows(parsed: Question, rows: readonly number[], vector: Float32Array | undefined): LexicalParts[] {
     if (rows.length === 0) return [];
     const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
     const own = this.#scoreDrawers(parsed, texts);
@@ -269,21 +289,21 @@ export class LexicalSearch {
   }
 
   #scoreDrawers(
-    parsed: ParsedQuery,
+    parsed: Question,
     texts: readonly DrawerText[],
   ): Map<number, Omit<LexicalParts, "source" | "meaning" | "identifiers" | "file">> {
     const { stems, pairs } = parsed;
     if (stems.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
-    const count = termCounter(stems, pairs);
+    const count = drawerCounter(parsed);
     const { weights: termWeights, telling } = this.#weightsOf(parsed);
     const termWeightSum = sum(termWeights);
     const nameOf = nameCounter(stems, telling, termWeightSum);
-    const counted = texts.map(({ row, text, dateWords, sizes, ...named }) => ({
-      row,
-      name: nameOf(named),
-      length: documentLength(sizes) / averageLength,
-      counts: addCounts(count(text), count(dateWords ?? "")),
+    const counted = texts.map((drawer) => ({
+      row: drawer.row,
+      name: nameOf(drawer),
+      length: documentLength(drawer.sizes) / averageLength,
+      counts: count(drawer),
     }));
 
     // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
@@ -304,15 +324,15 @@ export class LexicalSearch {
     );
   }
 
-  #pairFrequency({ words, terms }: ParsedQuery, pair: readonly [number, number]): number {
+  #pairFrequency({ words, terms, hasForms }: Question, pair: readonly [number, number]): number {
     const { documents } = this.#drawers.size();
     const holding = (table: FtsTable, of: readonly string[]): number =>
       table.phraseFrequency(matchPhrase(pair.map((word) => of[word] as string)), documents);
-    const inForms = this.#forms.size().documents === 0 ? 0 : holding(this.#forms, terms);
+    const inForms = hasForms ? holding(this.#forms, terms) : 0;
     return holding(this.#drawers, words) + inForms;
   }
 
-  #scoreSources({ forms, stems }: ParsedQuery, texts: readonly DrawerText[]): Map<number, number> {
+  #scoreSources({ forms, stems }: Question, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
     // A word of more than half of the sources weighs nothing there and is the most expensive to read.
@@ -344,11 +364,6 @@ function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-function addCounts(a: Counts, b: Counts): Counts {
-  const add = (one: number[], other: number[]): number[] => one.map((count, index) => count + (other[index] ?? 0));
-  return { terms: add(a.terms, b.terms), pairs: add(a.pairs, b.pairs) };
-}
-
 function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
 }
@@ -366,7 +381,8 @@ function held(
 ): number {
   return sum(
     weights.map((weight, at) => {
-      if ((counts[at] ?? 0) > 0) return weight;
+      const count = counts[at] ?? 0;
+      if (count > 0) return weight * Math.min(1, count);
       return isNamed[at] === true ? (telling[at] ?? 0) : 0;
     }),
   );

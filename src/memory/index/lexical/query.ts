@@ -5,6 +5,7 @@
 import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { identifiersOf } from "./identifiers.ts";
+import { askedParts } from "./parts.ts";
 import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { splitWords } from "./tokens.ts";
@@ -17,7 +18,7 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 /**
  * Shape: `query` is as asked, at most 20,000 characters. `words[i]` is as asked, or a pair of letters of it; `terms[i]` is its stem, each
  * once, in the order of the query. `forms[i]`: all that go into a MATCH for it, which folds and stems them itself; `stems[i]`: the
- * stems by which a text holds it, the first is the term. `pairs` are neighbours in the query, as indexes into all four.
+ * stems by which a text holds it, the first is the term; `parts[i]`: its parts of four letters. `pairs` are neighbours in the query, as indexes into all of them.
  */
 export type ParsedQuery = {
   query: string;
@@ -26,6 +27,7 @@ export type ParsedQuery = {
   terms: string[];
   forms: string[][];
   stems: string[][];
+  parts: string[][];
   pairs: [number, number][];
 };
 
@@ -51,6 +53,7 @@ export function parseQuery(asked: string): ParsedQuery {
   const words: string[] = [];
   const forms: string[][] = [];
   const stems: string[][] = [];
+  const parts: string[][] = [];
   const order = kept.map(({ whole, word, forms: asForms }) => {
     const asStems = [...new Set(asForms.map(stem))];
     const term = asStems[0] as string;
@@ -61,6 +64,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
+    parts.push(askedParts(asForms));
     return words.push(word) - 1;
   });
   const pairs = new Map<string, [number, number]>();
@@ -69,7 +73,7 @@ export function parseQuery(asked: string): ParsedQuery {
     pairs.set(pair.join(), pair);
   }
   const identifiers = identifiersOf(query);
-  return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, pairs: [...pairs.values()] };
+  return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, parts, pairs: [...pairs.values()] };
 }
 
 /** MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */

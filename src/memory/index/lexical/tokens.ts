@@ -2,8 +2,9 @@
  * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used
  * by query.ts and lexical-search.ts. Looking for the query's words alone lets it score 200 drawers in 1 ms.
  */
-import { cutWords, firstOfPair, isSpecial } from "./cut.ts";
+import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
+import { indexedParts, partCounter } from "./parts.ts";
 import { stem } from "./stem.ts";
 
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
@@ -20,13 +21,17 @@ export function wordForms(text: string): string[] {
   return isSpecial(text) ? cutWords(text, false).flatMap(({ forms }) => forms) : splitWords(foldText(text));
 }
 
-/** Returns the words that the index `form_fts` holds of a text, stemmed; "" for a text of plain words. */
+/** Returns the words that the index `form_fts` holds of a text: other forms, stemmed, and parts of long words. */
 export function formsOf(text: string): string {
-  if (!isSpecial(text)) return "";
+  return [...otherForms(text), ...indexedParts(text)].join(" ");
+}
+
+function otherForms(text: string): string[] {
+  if (!isSpecial(text)) return [];
   const forms = cutWords(text, false).flatMap(({ forms: [own = "", ...others], isOwn }) =>
     isOwn ? [own, ...others] : others,
   );
-  return forms.map(stem).join(" ");
+  return forms.map(stem);
 }
 
 /** Number of times that each term, and each pair of successive terms, occurs in a text. */
@@ -38,11 +43,13 @@ type Pairs = readonly (readonly [number, number])[];
 export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
   const byStem = new Map(terms.flatMap((stems, at) => stems.map((one) => [one, at] as const)).toReversed());
+  const asksEmoji = [...byStem.keys()].some(hasEmoji);
   const [plain, special] = [plainFinder(byStem), specialFinder(byStem)];
   return (text) => {
     const counts: Counts = { terms: terms.map(() => 0), pairs: pairs.map(() => 0) };
     let last = -1;
-    (isSpecial(text) ? special : plain)(text, (term, isNext) => {
+    const isCut = hasSpecialLetter(text) || (asksEmoji && hasEmoji(text));
+    (isCut ? special : plain)(text, (term, isNext) => {
       counts.terms[term] = (counts.terms[term] ?? 0) + 1;
       const pair = isNext ? pairs.findIndex(([first, second]) => first === last && second === term) : -1;
       if (pair >= 0) counts.pairs[pair] = (counts.pairs[pair] ?? 0) + 1;
@@ -86,6 +93,29 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
       found(termOf(form) as number, last === at - 1);
       last = at;
     });
+  };
+}
+
+/** `hasForms`: 1 if it has a row in `form_fts`. */
+export type CountedDrawer = { text: string; dateWords: string | null; hasForms: number };
+
+/** Count of a term that only a longer word of the drawer holds. */
+const IN_PARTS = 0.5;
+
+/** Counts terms and pairs in a drawer's text and date. A term that only a part of a word holds counts as a part of one. */
+export function drawerCounter(asked: {
+  stems: readonly (readonly string[])[];
+  parts: readonly (readonly string[])[];
+  pairs: Pairs;
+}): (drawer: CountedDrawer) => Counts {
+  const [count, countParts] = [termCounter(asked.stems, asked.pairs), partCounter(asked.parts)];
+  const add = (one: number[], other: number[]): number[] => one.map((times, at) => times + (other[at] ?? 0));
+  return ({ text, dateWords, hasForms }) => {
+    const [inText, inDate] = [count(text), count(dateWords ?? "")];
+    const counts = { terms: add(inText.terms, inDate.terms), pairs: add(inText.pairs, inDate.pairs) };
+    if (hasForms === 0 || !counts.terms.includes(0)) return counts;
+    const shares = countParts(text);
+    return { ...counts, terms: counts.terms.map((times, at) => times || IN_PARTS * (shares[at] ?? 0)) };
   };
 }
 

@@ -1,0 +1,91 @@
+/**
+ * Cuts long words into parts of four letters, so that a question finds a compound by one of its words (Umzug in
+ * Serverumzugsplanung) and a word by another of its endings. Pure. English hardly needs that: a text of English has no parts in the
+ * index, which would grow by a third. Used by tokens.ts, query.ts and lexical-search.ts.
+ */
+import { cutWords, isPaired, isSpecial } from "./cut.ts";
+import { foldText } from "./fold.ts";
+
+const LETTERS = 4;
+/** A shorter word is found as a whole. Other scripts than Latin have more endings. */
+const LATIN_MIN = 8;
+const OTHER_MIN = 5;
+/** Longer ones are names and noise. */
+const WORD_MAX = 40;
+/** A word of a text that has a smaller share of a question's word is another word. */
+const SHARE_MIN = 0.5;
+/** Before a part in the index, where it is not to be mistaken for a word. */
+const SIGN = "·";
+
+const WORD = /\p{L}+/gu;
+const IS_LATIN = /^\p{sc=Latin}/u;
+const ENGLISH = /\b(?:the|and|that|with|this|are|from|have|has|been|you|your|can|which|when)\b/gi;
+/** English has one of those words in so many characters at least. */
+const ENGLISH_EVERY = 160;
+/** A text with a larger share of other signs than letters is code or a table. */
+const SIGNS_MAX = 0.15;
+const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
+
+/** True for prose in another language than English, and for English without its most frequent words. */
+function hasParts(text: string): boolean {
+  let left = text.length;
+  for (const _ of text.matchAll(ENGLISH)) if ((left -= ENGLISH_EVERY) <= 0) return false;
+  return (text.match(OTHER_SIGN)?.length ?? 0) <= text.length * SIGNS_MAX;
+}
+
+/** The words of a text that may have parts, without marks. */
+function longWords(text: string): string[] {
+  const words = isSpecial(text)
+    ? cutWords(text, false).flatMap(({ forms: [own = "", plain = own] }) => plain.match(WORD) ?? [])
+    : (foldText(text).match(WORD) ?? []);
+  return words.filter(
+    (word) =>
+      word.length >= (IS_LATIN.test(word) ? LATIN_MIN : OTHER_MIN) && word.length <= WORD_MAX && !isPaired(word),
+  );
+}
+
+function cut(word: string): string[] {
+  return Array.from({ length: Math.max(0, word.length - LETTERS + 1) }, (_, at) => word.slice(at, at + LETTERS));
+}
+
+/** The parts that the index holds of a text, each once. */
+export function indexedParts(text: string): string[] {
+  if (!hasParts(text)) return [];
+  return [...new Set(longWords(text).flatMap(cut))].map((part) => SIGN + part);
+}
+
+/** The parts of a question's word, as the index holds them; none for a short one. */
+export function askedParts([own = "", plain = own]: readonly string[]): string[] {
+  const isWord = plain.length <= WORD_MAX && !isPaired(plain) && !/\P{L}/u.test(plain);
+  return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
+}
+
+/**
+ * Returns a function for how far a text's long words hold each term: the largest share of its parts in one word, 0…1; 0 for less than
+ * a half. `asked[i]`: parts of term i.
+ */
+export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
+  const termsOf = new Map<string, number[]>();
+  asked.forEach((parts, term) => {
+    for (const part of parts)
+      termsOf.set(part.slice(SIGN.length), [...(termsOf.get(part.slice(SIGN.length)) ?? []), term]);
+  });
+  const known = new Map<string, ReadonlyMap<number, number>>();
+  const sharesOf = (word: string): ReadonlyMap<number, number> => {
+    const shares = new Map<number, number>();
+    for (const part of new Set(cut(word)))
+      for (const term of termsOf.get(part) ?? [])
+        shares.set(term, (shares.get(term) ?? 0) + 1 / (asked[term] as readonly string[]).length);
+    return shares;
+  };
+  return (text) => {
+    const best = asked.map(() => 0);
+    if (termsOf.size === 0 || !hasParts(text)) return best;
+    for (const word of longWords(text)) {
+      const shares = known.get(word) ?? sharesOf(word);
+      known.set(word, shares);
+      for (const [term, share] of shares) if (share >= SHARE_MIN) best[term] = Math.max(best[term] ?? 0, share);
+    }
+    return best;
+  };
+}
