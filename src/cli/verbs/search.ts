@@ -93,6 +93,7 @@ all alike.`,
     const skipped = mode === "lexical" ? [] : await meaningSkipped(client, found, mode);
     if (typeof found["error"] === "string")
       throw new PalaceError("PROTOCOL_BAD_PARAMS", found["error"], "see `palace search --help`");
+    if (values.scope === "strict" && values.wing === undefined && found["scope"] === undefined) throw TOO_OLD;
     // The broker words its hints for agents.
     const hint = typeof found["hint"] === "string" ? found["hint"].replace("scope=all", "--scope all") : "";
     if (out.isJson) return out.document(found);
@@ -119,6 +120,12 @@ function readMode(value: string | undefined): SearchMode {
     "leave it out for auto",
   );
 }
+
+const TOO_OLD = new PalaceError(
+  "PROTOCOL_VERSION_MISMATCH",
+  "the running broker is older than --scope, and has searched everywhere",
+  "palace restart",
+);
 
 /** Errors: CONFIG_USAGE, for a scope that does not exist, or that has no project here. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
