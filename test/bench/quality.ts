@@ -1,8 +1,8 @@
 /**
- * `npm run bench:quality -- [--set locomo|docs] [--leg NAME] [--without-model] [--without-python] [--kind KIND]
+ * `npm run bench:quality -- [--set locomo|docs|talks] [--leg NAME] [--without-model] [--without-python] [--kind KIND]
  * [--env NAME=VALUE] [--misses] [--save FILE]` measures what search finds, by words, with the static table and with
- * MiniLM, and what the real MemPalace finds in the same files. Two sets: LoCoMo's development half, and developers'
- * questions about the documentation that npm packages ship (quality/README.md). Both go the product's own way:
+ * MiniLM, and what the real MemPalace finds in the same files. Three sets: LoCoMo's development half, developers'
+ * questions about the documentation that npm packages ship, and talks with an assistant (quality/README.md). All go the product's own way:
  * mempalace-docs mines the files, mempalace_search is asked. Palaces are made once and kept below the CI cache
  * (~/.cache/devbox-ci/quality); the first run embeds for about a quarter of an hour, a later one takes a minute or two.
  * What cannot be had here (data, model, registry, Python) is said loudly and left out, and the run fails.
@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { DOCS_LIMIT, docsSet } from "./quality/docs-set.ts";
 import { LEGS } from "./quality/legs.ts";
 import { locomoSet } from "./quality/locomo-set.ts";
+import { talksSet } from "./quality/talks-set.ts";
 import type { Options, Outcome } from "./quality/options.ts";
 
 // Turns off onnxruntime's own telemetry.
@@ -43,7 +44,11 @@ const options: Options = {
   },
 };
 
-const SETS: Readonly<Record<string, (options: Options) => Promise<Outcome[]>>> = { locomo: locomoSet, docs: docsSet };
+const SETS: Readonly<Record<string, (options: Options) => Promise<Outcome[]>>> = {
+  locomo: locomoSet,
+  docs: docsSet,
+  talks: talksSet,
+};
 if (values.set !== undefined && SETS[values.set] === undefined) {
   process.stderr.write(`no set ${values.set}; there are ${Object.keys(SETS).join(", ")}\n`);
   process.exit(2);
