@@ -28,7 +28,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
   // If some of our hits are folded into others, the lists differ in length, and each is a choice of hits.
-  const isFolded = b.some((hit) => "near_duplicates" in hit);
+  const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
   // Among drawers with the same text in the same place, either may be shown, any number of times.
@@ -42,13 +42,23 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
       : [...hits];
   const [left, right] = [shared(a, b), shared(b, a)].map((hits) =>
     hits
-      .map(({ bm25_score, drawer_id, matched_via: via, near_duplicates: _folded, also_in: copies, ...hit }) => ({
-        ...hit,
-        ...(isAll && { hasCopies: copies !== undefined }),
-        matched_via: via === "bm25_backend" ? "drawer" : via,
-        ...(!isFull && { drawer_id }),
-        hasScore: typeof bm25_score === "number",
-      }))
+      .map(
+        ({
+          bm25_score,
+          drawer_id,
+          matched_via: via,
+          near_duplicates: _folded,
+          same_exchange: _of,
+          also_in: copies,
+          ...hit
+        }) => ({
+          ...hit,
+          ...(isAll && { hasCopies: copies !== undefined }),
+          matched_via: via === "bm25_backend" ? "drawer" : via,
+          ...(!isFull && { drawer_id }),
+          hasScore: typeof bm25_score === "number",
+        }),
+      )
       .toSorted((x, y) => (keyOf(x) + String(x["drawer_id"]) < keyOf(y) + String(y["drawer_id"]) ? -1 : 1)),
   );
   const replaced = (answer: Answer, count: number, results: unknown): unknown => ({

@@ -93,6 +93,8 @@ export interface LedgerReader {
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Drawers of one source in one wing whose `chunk_index` is `first` to `last`, in that order, up to a bound. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
+  /** Returns the row in which the exchange begins that the drawer is a slice of; undefined if that is unknown. */
+  exchangeOf(drawer: Drawer): number | undefined;
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /**

@@ -1,6 +1,6 @@
 /**
  * Selects the hits that are shown from the ranked candidates: moves drawers of the day asked for and drawers that have
- * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates. Reads as many drawers as that takes, a page at a time. Used by
+ * helped up, drawers that have misled or state an ended fact down, and folds near-duplicates and slices of one exchange. Reads as many drawers as that takes, a page at a time. Used by
  * search.ts.
  */
 import { cut } from "../../base/shorten.ts";
@@ -21,6 +21,8 @@ export type Chosen = {
   stale: StaleFact[];
   /** Near-duplicates that are not shown, best first. */
   duplicates: Drawer[];
+  /** Slices of the same exchange that are not shown, best first. */
+  exchange: Drawer[];
 };
 
 /** Adjusts a drawer's score by its past outcomes. `standing`: undefined for a drawer without outcomes. */
@@ -44,13 +46,14 @@ const DATE_FACTOR = 1.1;
 const PROJECT_FACTOR = 1.1;
 
 export function chooseHits(
-  reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
+  reader: Pick<LedgerReader, "drawersByRow" | "exchangeOf" | "graph" | "standings">,
   ranked: readonly Ranked[],
   options: ChooseOptions,
 ): Chosen[] {
   const { limit, dates, preferred } = options;
   const shown: Chosen[] = [];
   const folder = new Folder<Chosen>();
+  const exchanges = new Map<number, Chosen>();
   const isMoving = dates.length > 0 || preferred.size > 0;
   const pageSize = isMoving ? Math.max(limit + SPARE, MOVED_MIN) : limit + SPARE;
   for (let at = 0; at < ranked.length && shown.length < limit; at += pageSize) {
@@ -58,10 +61,17 @@ export function chooseHits(
     for (const chosen of page) {
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
-      if (same !== undefined) same.duplicates.push(chosen.drawer);
+      if (same !== undefined) {
+        same.duplicates.push(chosen.drawer);
+        continue;
+      }
+      const exchange = reader.exchangeOf(chosen.drawer);
+      const shownSlice = exchange === undefined ? undefined : exchanges.get(exchange);
+      if (shownSlice !== undefined) shownSlice.exchange.push(chosen.drawer);
       else if (shown.length < limit) {
         shown.push(chosen);
         folder.add(fingerprint, chosen);
+        if (exchange !== undefined) exchanges.set(exchange, chosen);
       }
     }
   }
@@ -95,7 +105,7 @@ function adjusted(
         ...adjustByOutcomes(drawer, standings.get(drawer.id)),
       ];
       const score = adjustments.reduce((value, { factor }) => value * factor, one.score);
-      return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [] };
+      return { drawer, ranked: { ...one, score }, adjustments, stale, duplicates: [], exchange: [] };
     })
     .sort((a, b) => byScore(a.ranked, b.ranked));
 }

@@ -29,6 +29,7 @@ export type SearchDependencies = {
   reader: Pick<
     LedgerReader,
     | "drawersByRow"
+    | "exchangeOf"
     | "listDrawers"
     | "slicesOf"
     | "slicesOfSource"
@@ -113,7 +114,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
 }
 
 function hasCopies(hit: Hit): boolean {
-  return hit["near_duplicates"] !== undefined;
+  return hit["near_duplicates"] !== undefined || hit["same_exchange"] !== undefined;
 }
 
 async function searchAmong(
@@ -187,7 +188,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[
 /** Returns fields beyond upstream's, only those with information. */
 function notesOn(
   { reader }: SearchDependencies,
-  { drawer, ranked, adjustments, stale, duplicates }: Chosen,
+  { drawer, ranked, adjustments, stale, duplicates, exchange }: Chosen,
   mode: RankMode,
   { explain, neighbors }: SearchRequest,
 ): Record<string, unknown> {
@@ -197,6 +198,7 @@ function notesOn(
     ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
     ...(copies.length > 0 && { also_in: copies }),
     ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
+    ...(exchange.length > 0 && { same_exchange: exchange.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
     ...(neighbors > 0 && { neighbors: neighborsOf(reader, drawer, neighbors) }),
     ...(explain && { explain: explainScore(ranked, adjustments, mode) }),
   };

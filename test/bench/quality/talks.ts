@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** What a question is about: one fact, its newest, first or last value, or all that was said about it. */
+/** Kinds of questions: about one fact, its newest, first or last value, or all that was said about it. */
 export const KINDS = {
   fact: "a fact",
   latest: "the latest value",

@@ -24,6 +24,7 @@ import { SqliteJournalReader } from "./journal-reader.ts";
 import { carriedAfter } from "./roampal-graph-pages.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
+import { exchangeOf } from "./exchanges.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
@@ -191,6 +192,10 @@ export class SqliteLedgerReader implements LedgerReader {
       )
       .all({ ...range, most: SLICES_AROUND_MAX })
       .map(toDrawer);
+  }
+
+  exchangeOf(drawer: Drawer): number | undefined {
+    return exchangeOf(this.#database, drawer);
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
