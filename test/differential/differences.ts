@@ -193,7 +193,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-order",
     versions: BOTH,
     tools: ["search"],
-    what: "order of the hits, and which of many are shown (of several that say nearly the same the best, with the ids of the others); `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
+    what: "order of the hits, and which of many are shown (of several that say nearly the same, and of one exchange, the best, with the ids of the others); `bm25_score` is of another formula; `matched_via` is `drawer` also with `union`",
     why: "ours ranks by words and meaning together (docs/lab/figures.md); the hits that both show agree in all else",
     mend: sameHits,
   },

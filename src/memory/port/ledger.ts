@@ -95,6 +95,8 @@ export interface LedgerReader {
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** Returns the row in which the exchange begins that the drawer is a slice of; undefined if that is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
+  /** Returns those of the rows that are slices of a transcript in which only the assistant speaks. */
+  assistantRows(rows: readonly number[]): Set<number>;
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /**

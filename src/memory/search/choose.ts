@@ -53,11 +53,11 @@ export function chooseHits(
   const { limit, dates, preferred } = options;
   const shown: Chosen[] = [];
   const folder = new Folder<Chosen>();
-  const exchanges = new Map<number, Chosen>();
+  const shownBySource = new Map<string, Chosen[]>();
   const isMoving = dates.length > 0 || preferred.size > 0;
-  const pageSize = isMoving ? Math.max(limit + SPARE, MOVED_MIN) : limit + SPARE;
-  for (let at = 0; at < ranked.length && shown.length < limit; at += pageSize) {
-    const page = adjusted(reader, ranked.slice(at, at + pageSize), options);
+  for (let at = 0, end = 0; at < ranked.length && shown.length < limit; at = end) {
+    end += at > 0 ? SPARE : Math.max(limit + SPARE, isMoving ? MOVED_MIN : 0);
+    const page = adjusted(reader, ranked.slice(at, end), options);
     for (const chosen of page) {
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
@@ -65,17 +65,33 @@ export function chooseHits(
         same.duplicates.push(chosen.drawer);
         continue;
       }
-      const exchange = reader.exchangeOf(chosen.drawer);
-      const shownSlice = exchange === undefined ? undefined : exchanges.get(exchange);
-      if (shownSlice !== undefined) shownSlice.exchange.push(chosen.drawer);
+      const key = momentOf(chosen.drawer);
+      const beside = shownBySource.get(key) ?? [];
+      const slice = sameExchange(reader, chosen, beside);
+      if (slice !== undefined) slice.exchange.push(chosen.drawer);
       else if (shown.length < limit) {
         shown.push(chosen);
         folder.add(fingerprint, chosen);
-        if (exchange !== undefined) exchanges.set(exchange, chosen);
+        shownBySource.set(key, [...beside, chosen]);
       }
     }
   }
   return shown;
+}
+
+/** Slices of one exchange have this in common: looking for its beginning is only worth it then. */
+function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
+  return JSON.stringify([source, authored]);
+}
+
+/** Returns the shown drawer that is a slice of the same exchange. */
+function sameExchange(
+  reader: Pick<LedgerReader, "exchangeOf">,
+  { drawer }: Chosen,
+  beside: readonly Chosen[],
+): Chosen | undefined {
+  const exchange = beside.length === 0 ? undefined : reader.exchangeOf(drawer);
+  return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
 /** One page with its drawers, in the order of the adjusted scores. */

@@ -13,7 +13,7 @@ export function explainScore(
   adjustments: readonly Adjustment[],
   mode: RankMode,
 ): Record<string, unknown> {
-  const { words, cosine, near, lexical, lexicalShare, score, fileScore, rerank } = ranked;
+  const { words, cosine, near, lexical, lexicalShare, score, fileScore, speakerFactor, rerank } = ranked;
   const estimates = [
     ...(Number.isNaN(cosine) ? ["cosine"] : []),
     ...(Number.isNaN(words.meaning) ? ["static_cosine"] : []),
@@ -35,6 +35,8 @@ export function explainScore(
     names_held: round(words.names, 3),
     // Lifts the best drawer of a file that the question names.
     file_score: round(fileScore, 4),
+    // The user's own words weigh more than the assistant's.
+    ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
     bm25: {
       drawer: round(words.drawer, 3),
       pairs: round(words.pairs, 3),

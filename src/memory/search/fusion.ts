@@ -21,6 +21,8 @@ export type Ranked = Candidate & {
   score: number;
   /** Part of the score that lifts the best drawer of a file that the question names. */
   fileScore: number;
+  /** Factor on the score of a drawer in which only the assistant speaks. */
+  speakerFactor?: number;
   /** The cross-encoder's output, and place and score before it. */
   rerank?: { logit: number; place: number; score: number };
 };

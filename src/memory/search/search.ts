@@ -24,10 +24,12 @@ import { askedDates } from "./question-dates.ts";
 import { byScore, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
+import { weighSpeakers } from "./speakers.ts";
 
 export type SearchDependencies = {
   reader: Pick<
     LedgerReader,
+    | "assistantRows"
     | "drawersByRow"
     | "exchangeOf"
     | "listDrawers"
@@ -137,9 +139,10 @@ async function searchAmong(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
   const isPlain = mode === "lexical" || mode === "vector";
+  const weighed = isPlain ? fused : weighSpeakers(dependencies.reader, fused, limit);
   const reranker = isPlain ? undefined : dependencies.reranker();
   const absence = isPlain ? `mode ${mode} is searched for itself` : dependencies.rerankerDetail();
-  const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, fused, absence);
+  const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, weighed, absence);
   const options = {
     limit,
     dates: askedDates(query, request.now),

@@ -44,4 +44,24 @@ test("notes that were mined as a transcript have no exchange: each part is shown
   );
   const { results } = await palace.search("paint of the boat", { explain: true });
   expect(results).toHaveLength(3);
+  for (const { explain } of results) expect(explain).not.toHaveProperty("assistant_factor");
+});
+
+test("the user's own words weigh more than the assistant's, and explain says so", async () => {
+  await using palace = await createSearchPalace();
+  const [asked, said] = ["> My budget grew.\nGood.", "> My budget for the harbour trip is 900 now."];
+  const answer = "A budget for the harbour trip: your budget for the harbour trip holds a reserve.";
+  fileTalk(palace, "b.jsonl", [asked, answer, said, "> Thanks!"]);
+  const { results } = await palace.search("what is my budget for the harbour trip", { explain: true });
+  expect(results[0]?.text).toBe(said);
+  const explained = results.map(({ text, explain }) => [
+    text,
+    (explain as Record<string, unknown>)["assistant_factor"],
+  ]);
+  expect(explained).toEqual(
+    expect.arrayContaining([
+      [answer, 0.71],
+      [said, undefined],
+    ]),
+  );
 });

@@ -1,12 +1,36 @@
 /**
- * Finds the exchange that a slice of a transcript is in: it begins with the nearest drawer before it that begins with `> `.
- * Slices are filed in the order of their numbers, so their rows follow each other. Used by reader.ts.
+ * Finds the exchange that a slice of a transcript is in, and who speaks in it. An exchange begins with a drawer that begins with
+ * `> ` and the user's words; further slices of it are the assistant's. Slices are filed in the order of their numbers, so their
+ * rows follow each other. Used by reader.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** Slices between a slice and the beginning of its exchange. A loop of tools is longer: its parts are shown one by one. */
 const SLICES_MAX = 24;
+
+/** Sources of notes and essays, mined as transcripts, have no exchange. Their first drawers tell that. */
+const FIRST_DRAWERS = 3;
+
+/** Returns those of the rows in which only the assistant speaks. */
+export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
+  // A key in quotes occurs in no value: quotes are escaped there.
+  const slices = ledger
+    .prepare<[string], { row: number; source: string }>(
+      `SELECT row, source_file AS source FROM drawer WHERE row IN (SELECT value FROM json_each(?))
+         AND source_file <> '' AND NOT text GLOB '>*' AND instr(metadata, '"extract_mode":"exchange"') > 0`,
+    )
+    .all(JSON.stringify(rows));
+  const hasExchange = ledger
+    .prepare<[string, number], 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM (SELECT text FROM drawer WHERE source_file = ? AND source_file <> '' LIMIT ?)
+         WHERE text GLOB '>*')`,
+    )
+    .pluck();
+  const sources = new Set(slices.map(({ source }) => source));
+  for (const source of sources) if (hasExchange.get(source, FIRST_DRAWERS) !== 1) sources.delete(source);
+  return new Set(slices.filter(({ source }) => sources.has(source)).map(({ row }) => row));
+}
 
 /**
  * Returns the row in which the drawer's exchange begins; undefined for a drawer that is in none, is far from the

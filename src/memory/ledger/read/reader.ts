@@ -24,7 +24,7 @@ import { SqliteJournalReader } from "./journal-reader.ts";
 import { carriedAfter } from "./roampal-graph-pages.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
-import { exchangeOf } from "./exchanges.ts";
+import { assistantRows, exchangeOf } from "./exchanges.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
@@ -196,6 +196,10 @@ export class SqliteLedgerReader implements LedgerReader {
 
   exchangeOf(drawer: Drawer): number | undefined {
     return exchangeOf(this.#database, drawer);
+  }
+
+  assistantRows(rows: readonly number[]): Set<number> {
+    return assistantRows(this.#database, rows);
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {

@@ -1,0 +1,31 @@
+/**
+ * Weighs the user's own words more than the assistant's: in transcripts, facts and wishes are said in a short question, and a long
+ * answer repeats its words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
+ */
+import type { LedgerReader } from "../port/ledger.ts";
+import { byScore, type Ranked } from "./fusion.ts";
+
+/** Factor on the score of a drawer in which only the assistant speaks: documents keep their places beside the user's words. */
+const ASSISTANT_FACTOR = 0.71;
+/** Hits that are weighed: those that can reach the list. */
+const WEIGHED_MIN = 50;
+const WEIGHED_PER_HIT = 3;
+
+/** Returns the same hits, best first; hits behind those that were weighed stay behind. */
+export function weighSpeakers(
+  reader: Pick<LedgerReader, "assistantRows">,
+  ranked: readonly Ranked[],
+  limit: number,
+): Ranked[] {
+  const count = Math.max(WEIGHED_MIN, WEIGHED_PER_HIT * limit);
+  const first = ranked.slice(0, count);
+  const assistants = reader.assistantRows(first.map(({ row }) => row));
+  if (assistants.size === 0) return [...ranked];
+  const weighed = first
+    .map((one) =>
+      assistants.has(one.row) ? { ...one, score: one.score * ASSISTANT_FACTOR, speakerFactor: ASSISTANT_FACTOR } : one,
+    )
+    .sort(byScore);
+  const least = weighed.at(-1)?.score ?? 0;
+  return [...weighed, ...ranked.slice(count).map((one) => (one.score > least ? { ...one, score: least } : one))];
+}
