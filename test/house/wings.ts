@@ -2,18 +2,18 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_066,
-  protocol: 2_700,
+  base: 2_229,
+  protocol: 2_723,
   config: 1_600,
-  wire: 4_250,
-  memory: 18_355,
+  wire: 4_258,
+  memory: 19_114,
   agents: 5_450,
   mempalace: 9_150,
   feeders: 9_150,
   devbox: 2_700,
   learning: 5_250,
-  broker: 9_520,
-  cli: 13_180,
+  broker: 9_530,
+  cli: 13_213,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
