@@ -16,9 +16,9 @@ const FIRST_DRAWERS = 3;
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
   // A key in quotes occurs in no value: quotes are escaped there.
   const slices = ledger
-    .prepare<[string], { row: number; source: string }>(
-      `SELECT row, source_file AS source FROM drawer WHERE row IN (SELECT value FROM json_each(?))
-         AND source_file <> '' AND NOT text GLOB '>*' AND instr(metadata, '"extract_mode":"exchange"') > 0`,
+    .prepare<[string], { row: number; source: string; opens: 0 | 1 }>(
+      `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
+         AND source_file <> '' AND instr(metadata, '"extract_mode":"exchange"') > 0`,
     )
     .all(JSON.stringify(rows));
   const hasExchange = ledger
@@ -27,9 +27,11 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
          WHERE text GLOB '>*')`,
     )
     .pluck();
+  const known = new Set(slices.filter(({ opens }) => opens === 1).map(({ source }) => source));
   const sources = new Set(slices.map(({ source }) => source));
-  for (const source of sources) if (hasExchange.get(source, FIRST_DRAWERS) !== 1) sources.delete(source);
-  return new Set(slices.filter(({ source }) => sources.has(source)).map(({ row }) => row));
+  for (const source of sources)
+    if (!known.has(source) && hasExchange.get(source, FIRST_DRAWERS) !== 1) sources.delete(source);
+  return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
 /**
