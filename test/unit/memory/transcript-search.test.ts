@@ -1,4 +1,4 @@
-/** What the search tool answers from transcripts, on a real ledger without a model. */
+/** Answers of the search tool from transcripts, on a real ledger without a model. */
 import { expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
-/** What was found before words were cut: 21 and 44 of 76 within a wing, 21 and 43 among all. */
+/** Found before words were cut: 21 and 44 of 76 within a wing, 21 and 43 among all. */
 const RIGHT_MIN = { wing: { lexical: 74, auto: 76 }, all: { lexical: 73, auto: 75 } };
 
 test("the right note comes first for nearly all questions, by words alone and with static vectors", async () => {
