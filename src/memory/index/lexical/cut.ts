@@ -68,7 +68,7 @@ export function hasEmoji(text: string): boolean {
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];
-  for (const [whole] of text.toLowerCase().normalize("NFKC").replace(VARIANT, "").matchAll(WORD)) {
+  for (const whole of wholeWords(text)) {
     if (!isSpecial(whole)) {
       cut.push({ whole, forms: [foldText(whole)], isOwn: false });
       continue;
@@ -87,6 +87,11 @@ export function cutWords(text: string, isQuestion: boolean): CutWord[] {
     }
   }
   return cut;
+}
+
+/** Returns the words and signs of a text as they are before they are cut; each can be cut by itself. */
+export function wholeWords(text: string): string[] {
+  return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }
 
 /** True if the word begins with a letter of a script that is cut into pairs. */

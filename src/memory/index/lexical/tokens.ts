@@ -2,7 +2,7 @@
  * Splits text into words as FTS5's `porter unicode61` does, and scans texts for the few words of one query. Pure; used
  * by query.ts and lexical-search.ts. Looking for the query's words alone lets it score 200 drawers in 1 ms.
  */
-import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial } from "./cut.ts";
+import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial, wholeWords } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { indexedParts, partCounter } from "./parts.ts";
 import { stem } from "./stem.ts";
@@ -84,15 +84,18 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 }
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
-  const termOf = memoize((form) => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? ""));
+  const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
+  // Most words of a text occur in the next one, too.
+  const termsOf = memoize((word) =>
+    cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
+  );
   return (text, found) => {
-    let last = -1;
-    cutWords(text, false).forEach(({ forms }, at) => {
-      const form = forms.find((one) => termOf(one) !== undefined);
-      if (form === undefined) return;
-      found(termOf(form) as number, last === at - 1);
-      last = at;
-    });
+    let isNext = false;
+    for (const word of wholeWords(text))
+      for (const term of termsOf(word)) {
+        if (term !== undefined) found(term, isNext);
+        isNext = term !== undefined;
+      }
   };
 }
 
@@ -125,10 +128,10 @@ function characterBefore(text: string, index: number): string {
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);
 }
 
-function memoize(compute: (word: string) => number | undefined): (word: string) => number | undefined {
-  const known = new Map<string, number | undefined>();
+function memoize<T>(compute: (word: string) => T): (word: string) => T {
+  const known = new Map<string, T>();
   return (word) => {
     if (!known.has(word)) known.set(word, compute(word));
-    return known.get(word);
+    return known.get(word) as T;
   };
 }
