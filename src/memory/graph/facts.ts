@@ -10,6 +10,7 @@ import { codePointLength, entityId, localDate, localTimestamp, sha256Hex } from 
 import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
 import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } from "./temporal.ts";
 
+type Entities = Pick<GraphReader, "hasEntity">;
 type Arguments = Record<string, unknown>;
 /** A fact's three terms, as the caller wrote them and as the ids they are stored under. */
 type Ends = { subject: string; predicate: string; object: string };
@@ -18,12 +19,19 @@ type Ends = { subject: string; predicate: string; object: string };
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
-function idsOf({ subject, predicate, object }: Ends): Ends {
+function idsOf(graph: Entities, { subject, predicate, object }: Ends): Ends {
   return {
-    subject: entityId(subject),
+    subject: knownId(graph, subject),
     predicate: predicate.toLowerCase().replaceAll(" ", "_"),
-    object: entityId(object),
+    object: knownId(graph, object),
   };
+}
+
+/** Returns the id that an entity of this name has, in either form of Unicode; macOS writes file names in the other one. */
+function knownId(graph: Entities, name: string): string {
+  const id = entityId(name);
+  const others = [id.normalize("NFC"), id.normalize("NFD")].filter((other) => other !== id);
+  return [id, ...others].find((one) => others.length > 0 && graph.hasEntity(one)) ?? id;
 }
 
 // --- writes ---
@@ -54,7 +62,7 @@ export function invalidateFact({ graph }: LedgerTx, { params, atMs }: WriteCall)
   }));
   if ("error" in read) return read;
   const { ends, ended } = read;
-  endFacts(graph, idsOf(ends), ended, "valid_to");
+  endFacts(graph, idsOf(graph, ends), ended, "valid_to");
   return { success: true, fact: arrowed(ends), ended };
 }
 
@@ -68,7 +76,7 @@ export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall):
   if ("error" in read) return read;
   const { old, fresh } = read;
   const boundary = asMoment(read.at ?? `${new Date(atMs).toISOString().slice(0, 19)}Z`);
-  endFacts(graph, idsOf(old), boundary, "at");
+  endFacts(graph, idsOf(graph, old), boundary, "at");
   const sources = { sourceCloset: null, sourceFile: null, sourceDrawerId: null };
   const id = openFact(graph, fresh, { validFrom: boundary, validTo: null, atMs, ...sources });
   return { success: true, triple_id: id, fact: arrowed(fresh), superseded: old.object };
@@ -85,7 +93,7 @@ type Opening = {
 
 /** Returns the id of the open fact with these terms, or of a new one. */
 function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): string {
-  const ids = idsOf(ends);
+  const ids = idsOf(graph, ends);
   const [open] = graph.openFacts(ids.subject, ids.predicate, ids.object);
   if (open !== undefined) return open.id;
   graph.putEntity(ids.subject, ends.subject, atMs);
@@ -162,7 +170,7 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
     throw new InvalidValue("direction must be 'outgoing', 'incoming', or 'both'");
   const ways: Direction[] = direction === "both" ? ["outgoing", "incoming"] : [direction];
 
-  const id = entityId(entity);
+  const id = knownId(graph, entity);
   let name = entity;
   let found = factsOf(graph, id, name, ways, asOf);
   const candidates = found.length > 0 || codePointLength(entity) < SIMILAR_MIN ? [] : graph.similarEntities(entity, id);
@@ -225,7 +233,7 @@ export function factTimeline(graph: GraphReader, values: Arguments): unknown {
   const entity = given === undefined || given === null ? undefined : validGraphValue(given, "entity");
   const limit = clampLimit(values["limit"], TIMELINE_LIMIT);
   const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
-  const { facts, total } = graph.timeline(entity === undefined ? undefined : entityId(entity), limit, offset);
+  const { facts, total } = graph.timeline(entity === undefined ? undefined : knownId(graph, entity), limit, offset);
   const timeline = facts.map((fact) => ({
     subject: fact.subjectName,
     predicate: fact.predicate,

@@ -40,6 +40,7 @@ export type HallwayEnd = { wing: string; name: string; drawers: number | null };
 export interface GraphTx {
   /** The first name an entity was given stays. */
   putEntity(id: string, name: string, atMs: number): void;
+  hasEntity(id: string): boolean;
   openFacts(subject: string, predicate: string, object: string): Fact[];
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;

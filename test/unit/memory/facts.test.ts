@@ -17,6 +17,29 @@ afterEach(() => graph[Symbol.dispose]());
 const query = (values: Record<string, unknown>): Shown => queryFacts(graph.reader.graph, values, NOW) as Shown;
 const objects = (list: unknown): unknown[] => (list as { object: unknown }[]).map(({ object }) => object);
 
+describe("names in either form of Unicode", () => {
+  const [composed, decomposed] = ["Zoë Müller".normalize("NFC"), "Zoë Müller".normalize("NFD")];
+
+  it.each([
+    [composed, decomposed],
+    [decomposed, composed],
+  ])("are one entity, whose id is the one of its first name", (first, other) => {
+    graph.write("kg_add", { subject: first, predicate: "likes", object: "tea" });
+    graph.write("kg_add", { subject: other, predicate: "likes", object: "soup" });
+    for (const entity of [first, other]) {
+      expect(objects(query({ entity }).facts)).toEqual(["tea", "soup"]);
+      expect((factTimeline(graph.reader.graph, { entity }) as { total: number }).total).toBe(2);
+    }
+    expect(factStats(graph.reader.graph)).toMatchObject({ entities: 3, triples: 2 });
+    graph.write("kg_invalidate", { subject: other, predicate: "likes", object: "tea", ended: "2025-06-01" });
+    expect(factStats(graph.reader.graph)).toMatchObject({ current_facts: 1 });
+    const { triple_id } = graph.write("kg_add", { subject: other, predicate: "has", object: "cat" }) as {
+      triple_id: string;
+    };
+    expect(triple_id).toContain(`t_${first.toLowerCase().replace(" ", "_")}_has_`);
+  });
+});
+
 describe("kg_add", () => {
   it("keeps the first spelling of a name, and makes upstream's ids", () => {
     graph.write("kg_add", { subject: "  Alice O'Brien Jr ", predicate: "Works At", object: "Dr. Chen" });

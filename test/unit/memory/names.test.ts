@@ -79,6 +79,15 @@ test("a name is found from its own write on, under its new name after a move, an
   for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
+test("a file is found by its name in either form of Unicode", async () => {
+  await using palace = await createSearchPalace();
+  for (const text of NOISE) palace.file(text);
+  palace.file(STEPS, { source_file: `/p/${"größe.md".normalize("NFD")}` });
+  for (const form of ["NFC", "NFD"])
+    expect((await palace.texts(`what does ${"größe.md".normalize(form)} say`))[0]).toBe(STEPS);
+  expect(await palace.texts("groesse", { mode: "lexical" })).toEqual([STEPS]);
+});
+
 test("an open index has the names that the ledger has, and keeps none of a source that is gone", () => {
   const folder = mkdtempSync(join(tmpdir(), "names-"));
   const ledger = createLedger(join(folder, "ledger.sqlite3"));
@@ -93,6 +102,9 @@ test("an open index has the names that the ledger has, and keeps none of a sourc
       ["/old/a.md", "/b.md"].map((sourceFile) => ({ text: "more", sourceFile })),
     );
     expect(files()).toEqual(["/new/a.md", "/old/a.md", "/b.md"]);
+    const decomposed = "/Größe.md".normalize("NFD");
+    insertDrawers(ledger, [{ text: "most", sourceFile: decomposed }]);
+    expect([...names.filesOf(["größe.md"]).keys()]).toEqual([decomposed]);
     ledger.exec("DELETE FROM drawer; DELETE FROM source WHERE source_file <> '/b.md'; DELETE FROM source_dirty");
     expect(files()).toEqual(["/b.md"]);
     expect(names.rows({ stems: [["a"]], files: new Map() }, [1], 1, () => true)).toEqual([]);

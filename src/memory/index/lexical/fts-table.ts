@@ -4,6 +4,7 @@
  * %_docsize; they are part of the file format and therefore stable.
  */
 import type { Database } from "better-sqlite3";
+import type { Scored } from "../../port/search.ts";
 
 /** Id of the record with the number of rows and the tokens of each column. */
 const AVERAGES_ID = 1;
@@ -53,6 +54,25 @@ export class FtsTable {
     this.#kept.set(key, { holding, documents });
     return holding;
   }
+}
+
+/**
+ * Ranks by FTS5's own BM25, all rows or those that have a 1 in `allowed`. SQLite looks each hit up in those bytes; the
+ * + keeps it from asking FTS5 once for each row.
+ */
+export function prepareRanking(
+  ledger: Database,
+  table: "drawer_fts" | "form_fts",
+): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
+  const prepare = (among: string) =>
+    ledger.prepare(
+      `SELECT rowid AS row, -bm25(${table}) AS score FROM ${table} WHERE ${table} MATCH ? ${among}
+       ORDER BY bm25(${table}), rowid LIMIT ?`,
+    );
+  const anywhere = prepare("");
+  const amongRows = prepare("AND substr(?, +rowid + 1, 1) = x'01'");
+  return (match, limit, allowed) =>
+    (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
 /** Tokens of one document in all columns; `sizes` is its row in %_docsize. */

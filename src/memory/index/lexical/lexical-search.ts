@@ -11,13 +11,21 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LexicalCandidate, LexicalParts, Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
-import { documentLength, FtsTable } from "./fts-table.ts";
+import { documentLength, FtsTable, prepareRanking } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
 import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
-import { foldText } from "./fold.ts";
-import { matchAny, matchForms, matchPhrase, matchPhrases, type ParsedQuery, parseQuery } from "./query.ts";
-import { type CountedDrawer, drawerCounter, splitWords } from "./tokens.ts";
+import { readPhrase } from "./phrase.ts";
+import {
+  matchAllForms,
+  matchAny,
+  matchForms,
+  matchPhrase,
+  matchPhrases,
+  type ParsedQuery,
+  parseQuery,
+} from "./query.ts";
+import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 
 /** Drawers read for a phrase, for each that is wanted: some of them match by stem only. */
 const PHRASE_READ_FACTOR = 3;
@@ -234,18 +242,22 @@ export class LexicalSearch {
 
   /** FTS5 compares stems, but a phrase is meant literally: each hit is read and checked. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
-    const wanted = phrases.map((phrase) => splitWords(foldText(phrase))).filter((words) => words.length > 0);
+    const wanted = phrases.map(readPhrase).filter(({ words, pieces }) => words.length + pieces.length > 0);
     if (wanted.length === 0) return [];
     const allowed = Object.keys(filter).length === 0 ? undefined : this.#sets.of(filter).allowed;
-    const near = this.#rank(matchPhrases(wanted), limit * PHRASE_READ_FACTOR, allowed).map(({ row }) => row);
+    const pieces = wanted.flatMap((phrase) => phrase.pieces);
+    const words = wanted.map((phrase) => phrase.words);
+    const cut = pieces.length === 0 ? [] : this.#rankForms(matchAllForms(pieces), limit * PHRASE_READ_FACTOR, allowed);
+    const near = cut.length > 0 ? cut : this.#rank(matchPhrases(words), limit * PHRASE_READ_FACTOR, allowed);
+    const rows = near.map(({ row }) => row);
     const texts = new Map(
-      (this.#readTexts.all(JSON.stringify(near)) as DrawerText[]).map(({ row, text }) => [row, text]),
+      (this.#readTexts.all(JSON.stringify(rows)) as DrawerText[]).map(({ row, text }) => [row, text]),
     );
     const holds = (row: number): boolean => {
-      const text = ` ${splitWords(foldText(texts.get(row) ?? "")).join(" ")} `;
-      return wanted.every((words) => text.includes(` ${words.join(" ")} `));
+      const text = texts.get(row) ?? "";
+      return wanted.every((phrase) => phrase.isIn(text));
     };
-    return near.filter(holds).slice(0, limit);
+    return rows.filter(holds).slice(0, limit);
   }
 
   /** The parts of each given row's full lexical score, in the order given. */
@@ -343,25 +355,6 @@ export class LexicalSearch {
     if (wanted.length === 0 || telling.length === 0) return new Map();
     return new Map(this.#rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
   }
-}
-
-/**
- * Ranks by FTS5's own BM25, all rows or those that have a 1 in `allowed`. SQLite looks each hit up in those bytes; the
- * + keeps it from asking FTS5 once for each row.
- */
-function prepareRanking(
-  ledger: Database.Database,
-  table: "drawer_fts" | "form_fts",
-): (match: string, limit: number, allowed?: Uint8Array) => Scored[] {
-  const prepare = (among: string) =>
-    ledger.prepare(
-      `SELECT rowid AS row, -bm25(${table}) AS score FROM ${table} WHERE ${table} MATCH ? ${among}
-       ORDER BY bm25(${table}), rowid LIMIT ?`,
-    );
-  const anywhere = prepare("");
-  const amongRows = prepare("AND substr(?, +rowid + 1, 1) = x'01'");
-  return (match, limit, allowed) =>
-    (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
 function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {

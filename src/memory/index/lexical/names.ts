@@ -54,6 +54,11 @@ function fileKey(path: string): string {
   return path.slice(path.lastIndexOf("/"));
 }
 
+/** The path in one case and one form of Unicode: macOS writes names in the other form. */
+function pathKey(path: string): string {
+  return `/${path.toLowerCase().normalize("NFC")}`;
+}
+
 /** Concurrency: belongs to one thread. */
 export class NameIndex {
   readonly #statements;
@@ -101,10 +106,10 @@ export class NameIndex {
     this.#refresh();
     const files = new Map<string, number>();
     for (const identifier of identifiers) {
-      const end = `/${identifier.toLowerCase()}`;
+      const end = pathKey(identifier);
       const named = (this.#holding.get(fileKey(end)) ?? []).flatMap((at) => {
         const name = this.#names[at] as NameKey;
-        return "sourceFile" in name && `/${name.sourceFile.toLowerCase()}`.endsWith(end) ? [name.sourceFile] : [];
+        return "sourceFile" in name && pathKey(name.sourceFile).endsWith(end) ? [name.sourceFile] : [];
       });
       for (const file of named) files.set(file, Math.max(files.get(file) ?? 0, this.#rarity(named.length)));
     }
@@ -197,7 +202,7 @@ export class NameIndex {
     // A conversation's second filing record has no drawers, and nobody asks for a digest, as commits have.
     if (key.includes(MODE_SEPARATOR) || DIGEST.test(key)) return;
     const at = this.#names.push(name) - 1;
-    const file = "sourceFile" in name ? [fileKey(`/${name.sourceFile.toLowerCase()}`)] : [];
+    const file = "sourceFile" in name ? [fileKey(pathKey(name.sourceFile))] : [];
     for (const term of [...stems(), ...file]) {
       const holding = this.#holding.get(term);
       if (holding === undefined) this.#holding.set(term, [at]);

@@ -81,9 +81,19 @@ export function matchAny(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(" OR ");
 }
 
-/** MATCH string for any of the stems in `form_fts`. A pair of letters begins with a letter that is asked for alone. */
+/** MATCH string for any of the stems in `form_fts`. */
 export function matchForms(stems: readonly string[]): string {
-  return stems.map((one) => `"${one}"${isLoneLetter(one) ? " *" : ""}`).join(" OR ");
+  return stems.map(matchForm).join(" OR ");
+}
+
+/** MATCH string for all of the stems in `form_fts`. */
+export function matchAllForms(stems: readonly string[]): string {
+  return stems.map(matchForm).join(" AND ");
+}
+
+/** A letter that is asked for alone is the first of a pair. */
+function matchForm(one: string): string {
+  return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }
 
 /** MATCH string for words that follow each other. */

@@ -79,8 +79,12 @@ export class SqliteGraphTx implements GraphTx {
     };
   }
 
+  hasEntity(id: string): boolean {
+    return this.#statements.hasEntity.get(id) !== undefined;
+  }
+
   putEntity(id: string, name: string, atMs: number): void {
-    if (this.#statements.hasEntity.get(id) !== undefined) return;
+    if (this.hasEntity(id)) return;
     this.#onChange("entity", id);
     this.#statements.putEntity.run(id, name, timestamp(atMs));
   }

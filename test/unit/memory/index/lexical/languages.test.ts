@@ -1,4 +1,4 @@
-/** Questions in eight languages find their note among eight, and among the notes of all languages. */
+/** Questions in eight languages, and phrases in quotes, find their note among eight, and among the notes of all languages. */
 import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
@@ -21,4 +21,21 @@ test("the right note comes first for nearly all questions, by words alone and wi
         }
       expect(right, `${scope}, ${mode}: ${wrong.join(" | ")}`).toBeGreaterThanOrEqual(RIGHT_MIN[scope][mode]);
     }
+});
+
+test("a phrase in quotes is found word for word, also in the middle of a run of letters", async () => {
+  await using palace = await createSearchPalace();
+  for (const { wing, notes } of LANGUAGE_WINGS) for (const content of notes) palace.file(content, { wing });
+  for (const [question, text] of [
+    ['"备份脚本"', "备份脚本昨晚失败了"],
+    ['"空值也缓存"', "空值也缓存五分钟"],
+    ['"max_connections改成"', "把max_connections改成200"],
+    ['"max_connections改"', "把max_connections改成200"],
+    ['"🚀 went out"', "🚀 went out"],
+    ['"Größe des"', "Die Größe des"],
+  ]) {
+    const found = await palace.texts(question as string);
+    expect(found.length).toBe(1);
+    expect(found[0]).toContain(text);
+  }
 });

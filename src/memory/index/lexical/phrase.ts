@@ -1,0 +1,21 @@
+/** Reads a phrase of a question, which a text holds word for word. Pure. Used by lexical-search.ts. */
+import { cutWords, isSpecial } from "./cut.ts";
+import { foldText } from "./fold.ts";
+import { stem } from "./stem.ts";
+import { splitWords } from "./tokens.ts";
+
+/** `words`: as `drawer_fts` holds them. `pieces`: stems of those that only `form_fts` holds. */
+export type Phrase = { words: string[]; pieces: string[]; isIn: (text: string) => boolean };
+
+export function readPhrase(phrase: string): Phrase {
+  const words = splitWords(foldText(phrase));
+  const own = isSpecial(phrase) ? cutWords(phrase, true).filter(({ isOwn }) => isOwn) : [];
+  const pieces = own.map(({ forms }) => stem(forms[0] as string));
+  if (pieces.length > 0) return { words, pieces, isIn: (text) => plain(text).includes(plain(phrase)) };
+  const asWords = ` ${words.join(" ")} `;
+  return { words, pieces, isIn: (text) => ` ${splitWords(foldText(text)).join(" ")} `.includes(asWords) };
+}
+
+function plain(text: string): string {
+  return foldText(text.normalize("NFKC")).trim();
+}
