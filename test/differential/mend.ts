@@ -28,11 +28,9 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
   // If some of our hits are folded into others, the lists differ in length, and each is a choice of hits.
-  // Of one exchange ours shows one hit, and so fewer than the limit.
-  const isOfExchange = b.some((hit) => "same_exchange" in hit);
-  const isFolded = isOfExchange || b.some((hit) => "near_duplicates" in hit);
+  const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
-  const isAll = a.length < limit && b.length < limit && !isTruncated(theirs) && !isOfExchange;
+  const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
   // Among drawers with the same text in the same place, either may be shown, any number of times.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
