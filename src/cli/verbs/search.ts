@@ -142,10 +142,10 @@ function checkScope({ scope, wing }: { scope?: string; wing?: string }, project:
 
 /** Says that the folder's project came first, or alone; nothing where no project counted. */
 function scopeNote({ scope }: JsonObject): string {
-  const { project, strict } = isRecord(scope) ? scope : {};
-  if (typeof project !== "string") return "";
-  const named = printable(project);
-  return strict === true ? `, in project ${named} only` : `, project ${named} first (--scope all treats all alike)`;
+  const { wings, strict } = isRecord(scope) ? scope : {};
+  if (!Array.isArray(wings) || wings.length === 0) return "";
+  const named = `${wings.length === 1 ? "wing" : "wings"} ${wings.map((wing) => printable(String(wing))).join(", ")}`;
+  return strict === true ? `, in ${named} only` : `, ${named} first (--scope all treats all alike)`;
 }
 
 /** Says in one line why some or all drawers were not looked for by meaning; nothing when all were. */

@@ -93,10 +93,10 @@ test("`palace search` prefers the project of its folder, and says so", async () 
   const own = await search(shop, "--explain");
   expect(own.stdout.split("\t").slice(0, 2)).toEqual(["1", "my_shop"]);
   expect(own.stdout).toContain("promoted × 1.1: is of the project you work in: wing `my_shop`");
-  expect(own.stderr).toMatch(/ ms, project my_shop first \(--scope all treats all alike\)$/m);
+  expect(own.stderr).toMatch(/ ms, wing my_shop first \(--scope all treats all alike\)$/m);
   const strict = await search(shop, "--scope", "strict");
   expect(strict.stdout).not.toContain("Boat Yard");
-  expect(strict.stderr).toMatch(/ ms, in project my_shop only$/m);
+  expect(strict.stderr).toMatch(/ ms, in wing my_shop only$/m);
   expect((await search(shop, "--scope", "all")).stderr).toMatch(/ ms$/m);
   const other = makeRepository(palace, "empty-yard");
   expect((await search(other, "--scope", "strict")).stdout).toContain(
