@@ -5,7 +5,17 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseJson } from "./parse-json.ts";
@@ -23,6 +33,9 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
     "sha512-7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
+const DRAFT = ".draft-";
+/** A younger draft may be of a fetch that is still running. */
+const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 
 export type FetchOptions = { env: NodeJS.ProcessEnv; signal: AbortSignal };
@@ -55,7 +68,8 @@ export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptio
   // A service's PATH may lack npm; it is in Node's own folder.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
-  const draft = mkdtempSync(join(cacheDir, ".draft-"));
+  removeOldDrafts(cacheDir);
+  const draft = mkdtempSync(join(cacheDir, DRAFT));
   try {
     // `npm pack` fetches an archive with the user's own settings of npm (registry, proxy) and runs none of its scripts.
     const pack = ["pack", "--json", "--ignore-scripts", "--loglevel=error", ...Object.keys(ARCHIVES)];
@@ -69,11 +83,21 @@ export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptio
       await run("tar", ["-xzf", archive, "--strip-components=1", "--no-same-owner", "-C", target], draft, around);
     }
     removeForeign(join(draft, FOLDER, "node_modules", RUNTIME, "bin"));
-    for (const name of readdirSync(cacheDir))
-      if (name.startsWith(`${RUNTIME}-`)) rmSync(join(cacheDir, name), { recursive: true });
+    rmSync(join(cacheDir, FOLDER), { recursive: true, force: true });
     renameSync(join(draft, FOLDER), join(cacheDir, FOLDER));
+    for (const name of readdirSync(cacheDir))
+      if (name.startsWith(`${RUNTIME}-`) && name !== FOLDER) rmSync(join(cacheDir, name), { recursive: true });
   } finally {
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** A killed fetch leaves its draft, some 300 MB. */
+function removeOldDrafts(cacheDir: string): void {
+  for (const name of readdirSync(cacheDir)) {
+    const draft = join(cacheDir, name);
+    if (name.startsWith(DRAFT) && Date.now() - statSync(draft).mtimeMs > DRAFT_AGE_MAX_MS)
+      rmSync(draft, { recursive: true, force: true });
   }
 }
 

@@ -2,7 +2,7 @@
 
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_229,
+  base: 2_253,
   protocol: 2_723,
   config: 1_600,
   wire: 4_258,
@@ -13,7 +13,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   devbox: 2_700,
   learning: 5_250,
   broker: 9_530,
-  cli: 13_213,
+  cli: 13_219,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -1,5 +1,5 @@
 /**
- * The embedding model's life in the broker: found on disk where its runtime is installed, else downloaded, else looked for again from time to time;
+ * The embedding model's life in the broker, where its runtime is installed: found on disk, else downloaded, else looked for again;
  * opened; compared with the model that the palace was embedded with. Until it is ready the palace works in lexical
  * mode.
  */

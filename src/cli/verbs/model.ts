@@ -11,6 +11,8 @@ import type { Config } from "../../config/config.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 250;
+/** The broker looks every ten seconds. One with another cache folder never finds what was fetched. */
+const SEEN_MAX_MS = 30_000;
 
 export const verb = defineVerb({
   usage: `palace model get
@@ -65,9 +67,13 @@ function assertHere(config: Config): void {
 /** Returns the model's name. The broker looks for it again every ten seconds. Errors: STORE_UNAVAILABLE with the broker's reason. */
 async function untilReady(client: Client, progress: Progress, signal: AbortSignal): Promise<string> {
   let said = "";
+  const deadline = performance.now() + SEEN_MAX_MS;
   for (;;) {
     const { model, modelState, modelDetail } = (await client.call("palace.status", {})).search;
     if (modelState === "ready") return model ?? "the model";
+    const isUnseen = modelState === "extra" || isComing(modelDetail);
+    if (isUnseen && performance.now() > deadline)
+      throw new PalaceError("STORE_UNAVAILABLE", "the broker does not find what was fetched", "palace restart");
     if (modelState === "failed" || modelState === "mismatch" || (modelState === "missing" && !isComing(modelDetail)))
       throw new PalaceError("STORE_UNAVAILABLE", `the broker has no model: ${modelDetail}`, "palace doctor");
     const percent = Number(/^\d+/.exec(modelDetail)?.[0] ?? 0);

@@ -1,5 +1,5 @@
 /** The models' runtime, which `palace model get` fetches. test/install/packed.test.ts fetches it from the registry. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -17,9 +17,12 @@ test("the archives to fetch are those that the lockfile has", () => {
   expect(ARCHIVES).toEqual(Object.fromEntries(locked));
 });
 
-test("a registry that does not answer is a typed error and leaves nothing", async () => {
+test("a registry that does not answer is a typed error and leaves nothing, nor the draft of a fetch that was killed", async () => {
   const cache = mkdtempSync(join(tmpdir(), "runtime-"));
   const env = { ...process.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0", HOME: cache };
+  const killed = join(cache, "models/.draft-killed");
+  mkdirSync(killed, { recursive: true });
+  utimesSync(killed, 0, 0);
   const fetched = fetchRuntime(join(cache, "models"), { env, signal: new AbortController().signal });
   await expect(fetched).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
