@@ -1,6 +1,6 @@
 /**
- * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A file that is read gives
- * names that the palace accepts, and rooms and patterns that can be tested against any file.
+ * Reads arbitrary mempalace.yaml files. Each is read, or refused with a sentence and a hint. A valid file gives names that the palace
+ * accepts, and rooms and patterns that can be tested against any file.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * Compares what we read out of a question, and learn from it, with the real Roampal's own functions on the same seeded
- * cases: concepts, kinds of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked
- * the rest. Every accepted difference is an entry below, and the run must meet each entry.
+ * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
+ * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs and is asked the rest. Every accepted difference is an
+ * entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -46,15 +46,15 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
 /**
- * Words that texts are made of: words of each kind of talk (whole and inside others), words of the memory itself, short
- * words, stop words, other scripts.
+ * Words for the texts: words of each kind of talk (whole and inside others), words about the memory itself, short words, stop words, other
+ * scripts.
  */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Words that are not words of the memory itself, because we and Roampal drop those differently. */
+/** Words that are not about the memory itself, because we and Roampal drop those differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];
@@ -74,7 +74,7 @@ type Answers = {
   routes?: Routed[];
   solutions?: Solutions[];
 };
-/** `same` holds the texts that Roampal treats as one question. */
+/** `same` has the texts that Roampal treats as one question. */
 type Solutions = { exactly: [id: string, times: number][]; same: string[] };
 type Note = (name: Name) => void;
 

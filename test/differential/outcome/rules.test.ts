@@ -93,7 +93,7 @@ function cases(): { lives: Life[]; ranks: Ranked[]; cuts: Cut[] } {
   };
 }
 
-/** Returns the cases as rules.py reads them. Roampal is not asked about outcomes that change nothing here. */
+/** Returns the cases as rules.py reads them. Roampal does not get outcomes that change nothing here. */
 function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   return {
     lives: lives.map(({ collection, score, uses, successes, days, outcomes }) => ({
@@ -129,7 +129,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
   });
 }
 
-/** Says why two steps differ; returns undefined if they are the same. */
+/** Says why two steps differ, or returns undefined if they are the same. */
 function difference(ours: Step, theirs: Step, before: Step, version: RoampalVersion): string | undefined {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < TOLERANCES[version];
   const same =
