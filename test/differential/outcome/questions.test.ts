@@ -22,18 +22,20 @@ vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 /** Accepted differences: the name and the reason. The first ones need the graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
-    "the original drops what merely contains one of its own words, `networking` for `working` (defect D9)",
+    "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
   "partials-are-uses": "the document counts partial outcomes as uses of a route; the package never writes them (3.6)",
-  "solution-worked-twice": "one wrong outcome makes no solution: what worked once, or failed half as often, is none",
+  "solution-worked-twice":
+    "one wrong outcome must not make a solution: a memory that worked once, or failed half as often, is not one",
   "known-by-five":
-    "questions are alike by all that is kept of them; the original compares five of their concepts (8.4)",
-  "alike-counts-too": "what has worked for a question like this one counts for it; the original keeps them apart (8.4)",
+    "questions are compared by their whole stored form; the original compares five of their concepts (8.4)",
+  "alike-counts-too":
+    "a solution of a similar question also counts; the original keeps the two questions separate (8.4)",
 } as const;
 const DIFFERENCES = {
-  "everyday-acronyms": "`us`, `la`, `rest` are words; they are spelled out in capitals alone (3.9)",
+  "everyday-acronyms": "`us`, `la`, `rest` are words, so they are expanded only in capitals (3.9)",
   "acronym-wording": "the expansions are ours; `git` has one",
-  "acronym-once": "an acronym that stands in a question twice is spelled out once",
-  "time-ahead": "a clock that went back makes a memory new; the original says `23h`",
+  "acronym-once": "an acronym that a question contains twice is expanded once",
+  "time-ahead": "after a clock went back we call a memory new; the original says `23h`",
   ...GRAPH_DIFFERENCES,
 } as const;
 type Name = keyof typeof DIFFERENCES;

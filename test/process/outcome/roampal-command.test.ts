@@ -38,7 +38,7 @@ test("start opens the door, and later brokers open it too until it is turned off
   expect(await doorOf(palace)).toBeUndefined();
 });
 
-test("each verb runs one of ours with Roampal's options, and a verb that we do not have names the command to type instead", async () => {
+test("each verb runs a verb of palace with Roampal's options, and an unsupported verb names the command to type instead", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("roampal", args);
