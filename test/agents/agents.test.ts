@@ -19,8 +19,8 @@ import { type Talk, talkIn } from "./talk.ts";
 
 const WAKE_UP_TRIES = 8;
 /**
- * Leaves a day's files of a user beside the agents' files. The root folder is read-only, so tools must write to a
- * volume or to /tmp.
+ * Adds files as a user leaves them after a day, beside the agents' files. The root folder is read-only, so tools must write to a volume or
+ * to /tmp.
  */
 const A_DAY = `set -e
 git config --global user.name Ada

@@ -83,7 +83,7 @@ test("an agent's token reads and writes, also through the shim, and the journal 
   expect(palace.log()).not.toContain(token);
 });
 
-test("a reader's token reads and cannot write", async () => {
+test("a reader's token can read but not write", async () => {
   await using palace = await withTcp();
   const client = await elsewhere(palace, await addToken(palace, "eyes", "--role", "reader"));
   await expect(client.callTool("mempalace_add_drawer", drawer)).rejects.toMatchObject({ code: "BROKER_DENIED" });
