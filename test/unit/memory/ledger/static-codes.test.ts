@@ -88,7 +88,7 @@ test("drawers of an older ledger are found all the while, and get their vectors 
 
   const writer = new LedgerWriter(file, applyWrite, { staticCode: staticTable().codeOf, formsOf });
   const index = openLexicalIndex({ ledgerFile: file });
-  const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 5, false)).length;
+  const found = async (): Promise<number> => (await index.retrieve(ASKED, {}, 20, false)).length;
   try {
     expect(codes()).toBe(0);
     expect(await found()).toBe(1);
