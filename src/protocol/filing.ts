@@ -15,8 +15,8 @@ export type Miner = (typeof MINERS)[number];
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
 /**
- * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null, because 3.3.6
- * recorded none.
+ * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null if MemPalace 3.3.6
+ * mined it, which recorded no times.
  */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 

@@ -7,7 +7,7 @@ export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 /** Deepest nesting of a JSON message; a deeper one is refused before it is parsed. */
 export const JSON_DEPTH_MAX = 64;
 /**
- * Largest document that a feeder files as one source: MemPalace files up to 50,000 drawers of 800 characters each. One transaction files
+ * Largest document that a feeder files as one source: as large as MemPalace allows, 50,000 drawers of 800 characters. One transaction files
  * it, and other writes wait for that.
  */
 export const SOURCE_SIZE_MAX_BYTES = 40 * 1024 * 1024;

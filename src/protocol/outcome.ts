@@ -64,7 +64,7 @@ export type Book = { title: string; source: string; at: string; chunks: number }
 export type MemoryFields = Record<string, unknown> & { id: string; content: string; collection: string };
 
 /**
- * Texts of a turn as fields. `exchange`: the exchange to score, null if there are no scores to ask for. `toScore`: memories shown for the
+ * Texts of a turn as fields. `exchange`: the exchange to score, null if the turn asks for no scores. `toScore`: memories shown for the
  * exchange.
  */
 export type TurnFields = {

@@ -24,7 +24,7 @@ export type Columns = {
   /** Least role that may call it. `agent to change`: a reader may call it without arguments. */
   role: "reader" | "agent" | "agent to change";
   /**
-   * Whether a client spools the call while no broker answers. Calls that only read, or that depend on the current state, are not spooled.
+   * Rule that decides if a client spools the call while no broker answers. Calls that only read, or that depend on the current state, are not spooled.
    */
   spool: "always" | "unless dry" | "never";
   /** True for a write that needs findings of the main thread, which also see its sender's earlier writes. */
