@@ -25,9 +25,9 @@ const BUNDLED = [
 ] as const;
 
 /**
- * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths: they have up to 250
- * modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable. The other
- * entries are merged so that the package needs no further module.
+ * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of it: they have up
+ * to 250 modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable. The
+ * other entries are merged so that the package needs no further module.
  */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
@@ -38,7 +38,7 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Most that the clock of file times may be behind, ms. */
+/** Largest lag of the clock that dates files, ms. */
 const CLOCK_STEP_MS = 20;
 
 /** Package that looks for its binary beside its own file and so stays unbundled. */

@@ -54,7 +54,7 @@ export function pages(): Record<string, string> {
   };
 }
 
-/** Returns the pages about the commands in the same way; it loads the file of every verb. */
+/** Returns the content of the pages about commands by their paths. Loads the file of every verb. */
 export async function commandPages(): Promise<Record<string, string>> {
   const commands = await describeCommands();
   return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };

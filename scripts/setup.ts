@@ -16,7 +16,7 @@ const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:â
   --host-key  the fingerprint of the host's key (default: DEVBOX_BRIDGE_HOST_KEY)
   --once      try once; the exit code says whether the bridge stands`;
 
-/** Wait after a refused key. sshd penalises an address for refused keys; at this pace it does not lock us out. */
+/** Pause after a refused key. sshd penalises an address for refused keys; at this pace it does not lock us out. */
 const REFUSED_WAIT_MS = 15_000;
 const AWAY_WAIT_MS = 5_000;
 

@@ -97,7 +97,7 @@ export function removeLeftovers(folder: string, nowMs = Date.now()): void {
     try {
       if (nowMs - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path);
     } catch {
-      // The writer is still alive, or the file belongs to another user.
+      // The writer has just renamed the file, or it belongs to another user.
     }
   }
 }

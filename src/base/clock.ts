@@ -1,6 +1,6 @@
 /**
- * Clock that can be replaced: the simulation runs a client on its own. It is monotonic, so changing the machine's clock by an hour makes
- * nobody wait an hour.
+ * Clock that can be replaced: the simulation runs a client on a simulated one. It is monotonic, so changing the machine's clock by an hour
+ * makes nobody wait an hour.
  */
 export type Timer = { clear(): void };
 

@@ -1,7 +1,7 @@
 /**
- * Ends a process without Node's teardown, which can hang for ever with locks held. The main thread waits there for V8's workers, and a
- * worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty runs
- * of `palace forget`). `execve` ends all threads at once.
+ * Ends a process without Node's teardown, which can hang for ever with locks held. During teardown the main thread waits for V8's workers,
+ * and a worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty
+ * runs of `palace forget`). `execve` ends all threads at once.
  */
 import { accessSync, constants } from "node:fs";
 import { within } from "./time-limit.ts";

@@ -1,6 +1,6 @@
 /**
  * Removes the files of a folder that have this ending, are not in use and were last written more than `ageMaxMs` ago. Skips files that it
- * cannot remove. Used for notes of which an agent's session has one each.
+ * cannot remove. Used for small files of which each agent's session has one.
  */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Files with the holder's pid that one living process at a time can have. */
+/** Files that only one living process at a time can hold; each contains the pid of its holder. */
 import { openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isAlive } from "./alive.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Names the staging folders of the docs feeder, and finds the user's file of a staged copy. The feeder writes them
- * (feeders/doc-miner/staging-area.ts); the broker uses this file to answer. Only reads.
+ * Names the staging folders of the docs feeder, and finds the user's file of a staged copy. The feeder writes the folders
+ * (feeders/doc-miner/staging-area.ts); the broker reads them through this file.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";

@@ -56,8 +56,8 @@ export function clearStopped(paths: MarkPaths): void {
 // --- starting: the client that makes the file starts a broker, the other clients wait for it ---
 
 /**
- * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. So was one from the
- * future, because clocks are set back.
+ * Makes the file; returns false if another client has it. A file older than `staleMs` was left by a client that died. So was a file from
+ * the future, because clocks may be set back.
  */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");

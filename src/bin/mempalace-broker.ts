@@ -93,7 +93,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   if (config.proxy !== undefined) useProxy(config.proxy);
   // The reader of our log may be gone; that must not end the broker.
   process.stderr.on("error", () => {});
-  // The embedding runtime would send usage reports. Its own threads read the real environment, so the variable is set there.
+  // The embedding runtime would send usage reports. Its own threads read the real environment, so the variable is set in `process.env`.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const foreign = foreignMount(config);
   const write = isOnDemand ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);

@@ -139,8 +139,8 @@ function classicHome(user: string): string {
 
 /**
  * Returns arguments and environment by which another command of ours finds the same palace, without variables that could name another one.
- * It never names the home's own palace: its folder's name would mean a separate memory inside. A palace named by the environment stays so,
- * because with --palace its graph would be elsewhere.
+ * It never names the home's own palace: its folder's name would mean a separate memory inside. A palace that the environment named is named
+ * by the environment again, because with --palace its graph would be elsewhere.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;

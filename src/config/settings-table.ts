@@ -1,6 +1,7 @@
 /**
- * Table of all settings: the keys of `settings.json` in the palace's folder. The variable `MEMPALACE_` with the key in capitals sets the
- * same. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from this table.
+ * Table of all settings: the keys of `settings.json` in the palace's folder. The variable `MEMPALACE_` and the key in capitals sets the
+ * same value. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from this
+ * table.
  */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
@@ -25,7 +26,7 @@ import {
   WORDS,
 } from "./settings-value.ts";
 
-/** When a changed value takes effect: at the broker's next start, in an agent's next session, or with the next command or prompt. */
+/** Moment from which a changed value applies: the broker's next start, an agent's next session, or the next command or prompt. */
 export type TakesEffect = "start" | "session" | "next";
 type Group = "model" | "broker" | "chroma" | "backup" | "agents" | "learning" | "mining";
 

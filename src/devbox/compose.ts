@@ -52,7 +52,7 @@ const OVERRIDE_FILES = [
 
 /**
  * Returns `docker` and its arguments up to the compose command. It names every file, so that the command works from any folder; compose
- * itself would look for those of COMPOSE_FILE in the current one.
+ * itself would look for those of COMPOSE_FILE in the current folder.
  */
 export function composeCommand(place: Place): string[] {
   return [

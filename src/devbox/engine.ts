@@ -48,7 +48,7 @@ function failCutAnswer(begun: unknown): void {
 
 const LOST = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Returns the error for an engine that went away, or undefined for another error. `next`: what finishes the work. */
+/** Returns the error for an engine that went away, or undefined for another error. `next`: hint for finishing the work. */
 export function lostEngine(error: unknown, next: string): PalaceError | undefined {
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (!LOST.includes(code) && !(code === "ENOENT" && syscall === "connect")) return undefined;

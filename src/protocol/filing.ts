@@ -34,7 +34,7 @@ export type SourceContent = {
   sha256: string;
   /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** Names the sending of a document that was sent with `source.part`; `length` is its size in characters. */
+  /** Id of the sending and size in characters of a document that was sent with `source.part`. */
   parts?: { sending: string; length: number };
   /** Date that the text is about, YYYY-MM-DD, if known. */
   contentDate?: string;

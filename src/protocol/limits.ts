@@ -66,7 +66,7 @@ export const PEER_UNREAD_FEW_BYTES = 64 * 1024;
 export const PEER_STALL_MAX_MS = 30_000;
 /** Requests that wait for the child of engine `command`, which serves one at a time; one more is refused with BROKER_BUSY. */
 export const ENGINE_DEPTH_MAX = 1024;
-/** Requests of one peer that wait for it. */
+/** Requests of one peer that wait for the child. */
 export const ENGINE_DEPTH_PEER_MAX = 128;
 /** Bytes of all peers' requests that have arrived in part. Beyond it the broker drops the connection of the oldest one. */
 export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 /**
  * Scores that an agent still owes. `exchange`: the exchange it was asked about, null if it owes none. `reply`: the user's answer to the
- * exchange. `memories`: memories shown for the exchange. `sinceMs`: begin of the turn that judges the exchange.
+ * exchange. `memories`: memories shown for the exchange. `sinceMs`: start of the turn that judges the exchange.
  */
 export type OwedScore = {
   exchange: { id: string; user: string; assistant: string } | null;
@@ -144,7 +144,7 @@ export type ImportReport = {
   /** Memories that an earlier import added and that were deleted here since. They are not imported again. */
   gone: string[];
   refused: { id: string; why: string }[];
-  /** Number of added memories that are older than their collection keeps memories. */
+  /** Number of added memories that are older than the time their collection keeps memories. */
   overdue: number;
 };
 

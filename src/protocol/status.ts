@@ -106,7 +106,7 @@ export type StatusReport = {
   pid: number;
   startedAtMs: number;
   topology: string;
-  /** Addresses of the broker; another machine uses one as MEMPALACE_BROKER. */
+  /** Doors of the broker. Another machine names one of them in MEMPALACE_BROKER. */
   doors: Door[];
   /** Absent if the outcome door is not set up. */
   outcomeDoor?: OutcomeDoorReport;
@@ -190,7 +190,7 @@ export type CollectionHealth = {
   indexed: number;
   /** Writes in the queue of that index. */
   queued: number;
-  /** Rows whose vector is in neither. */
+  /** Rows whose vector is neither in the index nor in the queue. */
   unindexed: number;
   segment: "whole" | "absent" | "torn";
   why: string;

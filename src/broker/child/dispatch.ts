@@ -171,8 +171,8 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // Only the child's list of tools says which calls are writes. An `await` here would cost the call its turn, and the client's next
-    // message may cancel this call.
+    // Only the child's list of tools says which calls are writes. An unconditional `await` would cost the call its turn, and the client's
+    // next message may cancel this call.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);

@@ -111,7 +111,7 @@ function writeOwner(fd: number, owner: { pid: number; home: string }): void {
     ftruncateSync(fd, 0);
     writeSync(fd, JSON.stringify(owner));
   } catch {
-    // See above.
+    // The lock works without the record.
   }
 }
 

@@ -60,7 +60,7 @@ export type Call = {
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
-/** Returns the palace with this peer's earlier writes in it. Only here a call waits for other calls. Errors: why the palace is not open. */
+/** Returns the palace with this peer's earlier writes in it. Calls wait for other calls only here. Errors: why the palace is not open. */
 export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
   await earlierWrites;
   return ready();

@@ -58,7 +58,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
       return redactAnswer({ story: storyOfProject(reader, wingsOf(params["project"]), wing, clean) }, redact);
-    // Memory with outcomes decides itself what is shown of it, and when.
+    // Memory with outcomes selects what it shows itself, so its wings are left out here.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
@@ -161,7 +161,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
-    // The answer leaves the broker's own agents, so secrets are always masked.
+    // The answer goes to a judge outside of the broker's agents, so secrets are always masked.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
       owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),

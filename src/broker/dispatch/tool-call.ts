@@ -81,7 +81,7 @@ function progressOf({ params, notify }: Call): (done: number, total: number, nam
     notify("notifications/progress", { progressToken: token, progress, total, message });
 }
 
-/** Shortens a refusal, which may quote what it refuses. */
+/** Shortens a refusal, because it may quote a long argument. */
 function bounded(value: unknown): unknown {
   return isRecord(value) && typeof value["error"] === "string"
     ? { ...value, error: cut(value["error"], ERROR_TEXT_MAX) }

@@ -131,7 +131,7 @@ class Broker {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }
 
-  /** Watches for reasons to end, and returns a function that stops that. Our own bugs are handled until the process exits. */
+  /** Watches for reasons to end, and returns a function that ends the watch. Our own bugs are handled until the process exits. */
   watchForEnding(lock: LifetimeLock): () => void {
     const { mustStayAway, log } = this.#options;
     const leaveIfUnwanted = (): void => {

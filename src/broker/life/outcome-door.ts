@@ -1,6 +1,6 @@
 /**
- * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens only on this machine's loopback, and our own
- * clients are not told of it. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
+ * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens only on this machine's loopback, and
+ * broker.json does not list it. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
  * the port (door/held-port.ts), and this door restarts that process. The door stays shut while another program has the port, or while a
  * token is needed and none exists. It then logs the reason and tries again.
  */

@@ -82,7 +82,10 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/** Returns a row's way to the route table. The request's idempotency key is the call's key, because each route writes at most once. */
+/**
+ * Returns the functions through which a row calls the route table. The request's idempotency key is the call's key, because each route
+ * writes at most once.
+ */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

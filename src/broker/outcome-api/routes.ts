@@ -28,7 +28,7 @@ export type ApiRoute = Readonly<{
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** Wait for scores of an answer, which may still be arriving when the turn ends. */
+/** Tries and pauses while an answer's scores may still be arriving at the end of its turn. */
 const UNDER_WAY = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 

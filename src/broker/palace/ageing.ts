@@ -1,6 +1,6 @@
 /**
- * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due ones; the journal
- * has it like any other.
+ * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due ones. The journal
+ * records it like any other write.
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
@@ -25,7 +25,7 @@ export type AgeingOptions = {
 const AGENT = "palace ageing";
 /** Peer number that no connection has. */
 const PEER = 0;
-/** Wait after the start, so that the first requests come first. */
+/** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 2_000;
 /** Time between checks for a jump of the clock, and the number of such checks between two looks at the memories. */
 const TICK_MS = 60_000;

@@ -9,7 +9,7 @@ import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts"
 const LOOK_MS = 250;
 
 export type Wait = Disposable & {
-  /** Returns a mark, to be taken before a look. Later commits count as a change. */
+  /** Returns a mark. Take it before a look: later commits count as a change. */
   mark(): number;
   /** Resolves to true if something was committed since that mark, false if the time is over. Errors: why the wait ended. */
   change(mark: number): Promise<boolean>;

@@ -26,7 +26,7 @@ export type MaintenanceParts = {
   /** Returns an error that names another process which writes the public palace. */
   lockedBy: () => PalaceError | undefined;
   writer: Pick<Thread<WriterMethods>, "call">;
-  /** Makes the indexes outside the ledger load its rebuilt rows. */
+  /** Makes the indexes outside the ledger load the ledger's rebuilt rows. */
   onReindexed: (rows: number[]) => Promise<void>;
   /** Keeps our own writers off the public palace while `work` runs, then checks the palace. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>;

@@ -1,6 +1,6 @@
 /**
  * The embedding model in the broker, if its runtime is installed. The broker finds it on disk, else downloads it, else looks again later.
- * It opens the model and compares it with the palace's recorded model. Until the model is ready, searches use words only.
+ * It opens the model and compares it with the palace's recorded model. Until the model is ready, the palace works in lexical mode.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";

@@ -12,7 +12,7 @@ export type WarmUpOptions = {
   log: Log;
 };
 
-/** Wait after the start, so that the first requests come first. */
+/** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 1_500;
 const SEARCHES = 60;
 /** Pause between two searches, plus a multiple of the time of the last one, so that other searches are hardly delayed. */

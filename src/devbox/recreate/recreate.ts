@@ -41,7 +41,7 @@ export async function runJob(room: Room, given: Job, isResumed: boolean): Promis
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
-  // Drains again even after `snapshot`, because the stack may have been started in between.
+  // Runs both steps again even if the last run ended at `snapshot`, because the stack may have been started in between.
   room.signal?.throwIfAborted();
   if (job.step === "drain" || job.step === "snapshot") job = await copy(room, job);
   if (job.step === "switch") {

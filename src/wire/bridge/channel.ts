@@ -1,4 +1,4 @@
-/** Byte streams to a broker elsewhere, without SSH itself. */
+/** Parts that all channels to a remote broker share. Loads no SSH. */
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Sets up the bridge into a container of this machine's engine. It needs no host key and no own key, because the engine admits its user.
+ * Sets up the bridge into a container of this machine's engine. It needs neither a host key nor a key of its own, because the engine admits
+ * its user.
  */
 import { DockerExec } from "./docker-exec.ts";
 import { type BridgePaths, type BridgeSettings, writeSettings } from "./settings.ts";

@@ -17,7 +17,7 @@ export async function endBridge(paths: BridgePaths): Promise<void> {
   for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const pid = holderOf(paths);
     if (pid === undefined) return;
-    // 0: the holder has not written its pid yet.
+    // 0 means that the holder has not written its pid yet.
     if (pid === 0 || pid === asked) continue;
     asked = pid;
     terminate(pid);

@@ -1,5 +1,5 @@
 /**
- * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted, and after a break again with
+ * Keeps one SSH connection to the host and opens channels through it. It dials when a channel is wanted; after a break it dials again with
  * backoff. It refuses any host key but the pinned one.
  */
 import { EventEmitter } from "node:events";
@@ -37,7 +37,7 @@ export function connectSsh(
     client
       .once("ready", () => {
         client.off("error", fail).on("error", () => {});
-        // Otherwise a small message waits 40 ms until the previous one is acknowledged.
+        // Without this, a small message waits 40 ms until the previous one is acknowledged.
         client.setNoDelay(true);
         resolve(client);
       })

@@ -31,7 +31,7 @@ const POLL_MS = 50;
  * of the project that searches prefer.
  */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
-/** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: wait for the answer, including repetitions. */
+/** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: time to wait for the answer, including repetitions. */
 export type CallOptions = { key?: string; timeoutMs?: number };
 /** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };

@@ -32,7 +32,7 @@ import { isBridged, missingBridge } from "./bridge.ts";
 type Candidate = {
   endpoint: Endpoint;
   instanceId: string | undefined;
-  /** Wait for the answer; behind a bridge the host may have to start a broker first. */
+  /** Time to wait for the answer; behind a bridge the host may have to start a broker first. */
   timeoutMs: number;
 };
 const BRIDGE_TIMEOUT_MS = 10_000;
@@ -145,8 +145,8 @@ export async function openStream(
 }
 
 /**
- * Returns the running broker's health, or undefined if none answers. Never starts one. `answerMs`: wait for callers that must be certain.
- * Errors: as openStream; with `answerMs` also TRANSPORT_TIMEOUT if a broker accepts and stays silent.
+ * Returns the running broker's health, or undefined if none answers. Never starts one. `answerMs`: time to wait, for callers that must be
+ * certain. Errors: as openStream; with `answerMs` also TRANSPORT_TIMEOUT if a broker accepts and stays silent.
  */
 export async function findBroker(
   config: Config,

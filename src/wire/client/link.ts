@@ -121,7 +121,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** Sets the name that later connections give to the broker. */
+  /** Sets the name that later connections give to the broker. They also give `revision`, the MCP revision of the client's handshake. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -342,7 +342,7 @@ export class Link {
     });
     if (!this.#spools) return;
     this.#saw(delivery === "stuck" ? "refused the spool" : "took the spool");
-    // After a broken delivery perhaps no request follows, and the remaining writes must still be delivered.
+    // After an incomplete delivery there may be no further request, and the remaining writes must still be delivered.
     if (delivery !== "delivered") this.#lookAgain();
   }
 

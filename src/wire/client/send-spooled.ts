@@ -12,9 +12,9 @@ import type { Spool, SpoolEntry } from "./spool.ts";
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
-/** Temporary refusals of a write after which the delivery skips it and continues. */
+/** Most temporary refusals of a write; after that many the delivery skips it and continues. */
 const REFUSALS_MAX = 3;
-/** Temporarily refused writes of one tool in one delivery; after that many the delivery skips the tool's other writes. */
+/** Most temporarily refused writes of one tool in one delivery; after that many it skips the tool's other writes. */
 const LEFT_MAX = 16;
 
 /** A request or notification; its `params`, if any, are an object. */

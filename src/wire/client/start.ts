@@ -42,7 +42,7 @@ export function clearStop(config: Config): void {
 
 /** Limits of the wait for a broker. */
 export type EnsureOptions = {
-  /** Wait for a broker that we cannot start. Default: no wait, but for a read-only palace until the start's deadline. */
+  /** Time to wait for a broker that we cannot start. Default: none, but for a read-only palace until the start's deadline. */
   timeoutMs?: number | undefined;
   /** Called when this machine is starting a broker, which is worth waiting for. */
   onStarting?: () => void;

@@ -10,9 +10,9 @@ import { findBroker, readBrokerFile } from "./discover.ts";
 import { endOtherBroker } from "./stop-other-version.ts";
 
 const POLL_MS = 15;
-/** Wait for an answer: long enough for a busy broker. */
+/** Time to wait for an answer: long enough for a busy broker. */
 const ANSWER_MAX_MS = 10_000;
-/** Wait until the palace is closed after the last peer was served. */
+/** Time to wait until the palace is closed, after the last peer was served. */
 const CLOSE_MAX_MS = 10_000;
 
 /**

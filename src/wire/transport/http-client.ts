@@ -74,9 +74,7 @@ function strange(why = "the other side does not speak as a palace broker does"):
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
-/**
- * Refuses an answer that does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are taken.
- */
+/** Throws if the answer does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are taken. */
 function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
