@@ -111,7 +111,8 @@ export function lazyThread<M extends Methods>(file: URL, workerData: unknown): L
   let thread: Promise<Thread<M>> | undefined;
   let isClosed = false;
   const start = async (): Promise<Thread<M>> => {
-    if (isClosed) throw new PalaceError("STORE_UNAVAILABLE", "a thread is asked after its end", "palace restart");
+    if (isClosed)
+      throw new PalaceError("STORE_UNAVAILABLE", "the thread has ended and takes no more work", "palace restart");
     thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
       thread = undefined;
       throw error;

@@ -50,11 +50,11 @@ function splitCommand(text: string): string[] {
     try {
       value = JSON.parse(text);
     } catch {
-      throw bad("what follows command: begins with [ and is no JSON array");
+      throw bad("the text after command: begins with [ but is no JSON array");
     }
     if (Array.isArray(value) && value.every((one) => typeof one === "string" && !one.includes("\0")))
       return value as string[];
-    throw bad("the JSON array holds something else than strings");
+    throw bad("the JSON array holds values that are not strings");
   }
   if (/["'\\$`]/.test(text)) throw bad("quotes and shell characters need the form of a JSON array");
   return text.split(/\s+/).filter(Boolean);

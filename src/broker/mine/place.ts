@@ -38,7 +38,7 @@ export function placeOf(request: MineRequest, peer: Peer, { userHome, roots }: M
 function closed(roots: readonly string[]): Refusal {
   const what = roots.length === 0 ? "no folder" : `nothing outside of ${roots.join(", ")}`;
   return refusal(
-    `agents of other machines may have ${what} of the broker's machine mined`,
+    `agents of other machines may mine ${what} on the broker's machine`,
     "PermissionError",
     "mine where the files are: palace mine projects DIR; or there: palace config set mine-roots DIR, then palace restart",
   );

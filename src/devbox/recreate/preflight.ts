@@ -26,7 +26,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
-    throw new PalaceError("CONFIG_USAGE", "there is no stack here to be made anew", "palace devbox up");
+    throw new PalaceError("CONFIG_USAGE", "there is no stack here to recreate", "palace devbox up");
   const running = boxes.filter(({ isRunning }) => isRunning);
   return [
     ...(await writtenFiles(engine, boxes)),
@@ -70,8 +70,8 @@ async function agentsAtWork(engine: Engine, boxes: readonly Box[]): Promise<Find
   if (names.length === 0) return [];
   return [
     {
-      what: `in the devbox there is at work: ${names.join(", ")}`,
-      hint: "let it come to its end (palace devbox shell)",
+      what: `these programs run in the devbox: ${names.join(", ")}`,
+      hint: "wait until they end, or end them (palace devbox shell)",
     },
   ];
 }
@@ -106,8 +106,8 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   const { jobs } = parseRecord(said);
   const running = (Array.isArray(jobs) ? jobs : []).filter((job) => isRecord(job) && job["state"] === "running");
   return running.map(({ kind = "job", id = "" }: Record<string, unknown>) => ({
-    what: `the broker is at a ${String(kind)} (${String(id)})`,
-    hint: `wait for it: palace devbox shell -- palace jobs; or take it back: palace devbox shell -- palace jobs cancel ${String(id)}`,
+    what: `the broker runs a job: ${String(kind)} (${String(id)})`,
+    hint: `wait for it: palace devbox shell -- palace jobs; or cancel it: palace devbox shell -- palace jobs cancel ${String(id)}`,
   }));
 }
 

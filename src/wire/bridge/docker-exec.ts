@@ -92,7 +92,11 @@ function refused(container: string, why: string): PalaceError {
     );
   if (/is not running$/.test(why))
     return new PalaceError("TRANSPORT_REFUSED", `the broker's container ${container} is stopped`, "palace start");
-  return new PalaceError("TRANSPORT_REFUSED", `no way into the container ${container}: ${why}`, NO_CONTAINER_HINT);
+  return new PalaceError(
+    "TRANSPORT_REFUSED",
+    `the container ${container} cannot be reached: ${why}`,
+    NO_CONTAINER_HINT,
+  );
 }
 
 function reasonIn(said: string): string {

@@ -55,8 +55,8 @@ export async function authorize(
       if (proof.isEqual(Buffer.from(given), Buffer.from(expected))) return;
       throw new PalaceError(
         "BROKER_DENIED",
-        `who answers at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
-        "look at who listens there; nothing was sent to it",
+        `the program at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
+        "find out which program listens there; nothing was sent to it",
       );
     },
   };

@@ -71,7 +71,7 @@ export class Spool {
     if (names.length >= ENTRIES_MAX * share || sizeBytes > SIZE_MAX_BYTES * share)
       throw new PalaceError(
         "TRANSPORT_SPOOL_FULL",
-        "no broker can be reached, and as many writes as may be are waiting for one",
+        "no broker can be reached, and the spool of waiting writes is full",
         "palace doctor",
       );
     const name = `${client}.${String(++count).padStart(8, "0")}${isTurn ? TURN_SUFFIX : SUFFIX}`;

@@ -44,7 +44,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
       if (!(await canFind(reader, word, SCRATCH_WING)))
         throw new PalaceError(
           "STORE_UNAVAILABLE",
-          `what one shim wrote was not found through another (${argv.join(" ")})`,
+          `a drawer that one shim wrote was not found through another shim (${argv.join(" ")})`,
           "run `palace doctor`",
         );
     }
