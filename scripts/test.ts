@@ -34,7 +34,7 @@ type Suite = Readonly<{
 type Stage = readonly Suite[];
 const AT_ONCE = 2;
 
-/** Folder in memory. Linux has it; in a container it is small. */
+/** Folder of a file system in memory. Every Linux has it; in a container it is small. */
 const MEMORY = "/dev/shm";
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 

@@ -36,7 +36,7 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Most steps for one path, some 20 ms. A path that needs more stays undecided. */
 const STEPS_MAX = 1_000_000;
-/** Most names in a pattern, and most parts in one name. No path needs more, even with a star between any two. */
+/** Most names in a pattern, and most parts in one name. No path needs more, even if stars stand between all its parts. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {

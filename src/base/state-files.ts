@@ -105,7 +105,7 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
 
 // --- a permanent broker asks for the palace; the file is in the palace's folder, so brokers of other containers see it ---
 
-/** Age after which a request has no effect. A waiting broker renews it; an old file was left by a broker that gave up. */
+/** Age after which a request has no effect. A waiting broker renews its request; an old request is from a broker that gave up. */
 const WANTED_MS = 5_000;
 
 export function askToMakeWay(file: string): void {

@@ -13,7 +13,7 @@ const END = /\s|"[\]},:]/;
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;
   const parts = text.split(SCHEME);
-  // Every second part is a scheme.
+  // The parts alternate between text and scheme.
   return parts.map((part, at) => (at > 0 && at % 2 === 0 ? hidden(parts[at - 1] ?? "", part) : part)).join("");
 }
 

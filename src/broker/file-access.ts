@@ -27,7 +27,7 @@ export function isReallyOpened(path: string, roots: readonly string[]): boolean 
   return roots.some((root) => isInside(path, realOf(root)));
 }
 
-/** Returns the files as the peer may see them. Files that are not opened to it are neither present nor deleted. */
+/** Returns the files as the peer may see them. A file that is not opened to the peer has an unknown state: neither present nor deleted. */
 export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[]): SourceFiles {
   if (seesAll(peer)) return files;
   const opened = (path: string): boolean => {

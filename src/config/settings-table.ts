@@ -1,7 +1,7 @@
 /**
- * Table of all settings: the keys of `settings.json` in the palace's folder. The variable `MEMPALACE_` and the key in capitals sets the
- * same value. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from this
- * table.
+ * Table of all settings: the keys of `settings.json` in the palace's folder. A variable sets the same value; its name is `MEMPALACE_` and
+ * the key in capitals. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace doctor` are made from
+ * this table.
  */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";

@@ -9,7 +9,7 @@ import { unread } from "./home-tree.ts";
 export type Counts = Readonly<{
   /** Version of the ledger's tables. */
   schema: number;
-  /** Number of the last write, and a mark of the write `upTo`. */
+  /** `seq`: number of the last write. `mark`: key and fingerprint of the write `upTo`. */
   seq: number;
   mark: string;
   drawers: number;

@@ -43,7 +43,7 @@ export type ImportItems = {
   /** `body`: the record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
-  /** Entry of a Roampal's graphs. `body`: its value as JSON. */
+  /** Entry of a Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
   /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };

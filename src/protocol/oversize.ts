@@ -2,7 +2,7 @@
 import { PalaceError } from "../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "./limits.ts";
 
-/** Returns the error for an answer that is too large for a message. The call itself is done. */
+/** Returns the error for an answer that is too large for a message. The call itself was carried out. */
 export function tooLarge(what: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",

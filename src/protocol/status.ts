@@ -81,7 +81,8 @@ export type ForeignWritersReport = {
 /** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
   /**
-   * `verifying`: the broker compares palace and ledger. `refused`: they differ; the broker compares again and writes nothing to the palace.
+   * `verifying`: the broker compares palace and ledger. `refused`: palace and ledger differ; the broker compares again and writes nothing
+   * to the palace.
    */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   /** Rows of the palace. */

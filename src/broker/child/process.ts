@@ -160,7 +160,7 @@ export class ServerProcess {
 
   #end(why: string): void {
     if (this.#isGone) return;
-    // Its descendants must not outlive it: they would hold the palace.
+    // The child's descendants must end with it, because they would hold the palace.
     this.#signal("SIGKILL");
     this.#isGone = true;
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();

@@ -62,7 +62,7 @@ export class Replays<T> {
   }
 }
 
-/** Returns true for a tool's failure. By MCP's convention such a tool changed nothing. */
+/** Returns true for the result of a failed tool. By MCP's convention a failed tool changed nothing. */
 function isFailure(result: unknown): boolean {
   return (result as { isError?: unknown } | undefined)?.isError === true;
 }

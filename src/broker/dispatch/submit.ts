@@ -50,8 +50,8 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
-  // A repeated write does not wait until its facts are in MemPalace's file: if sending them ends the broker, the repetition must still be
-  // answered.
+  // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
+  // still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

@@ -29,7 +29,7 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Failures in the window after which further ones get no reason. */
+/** Most failures in the window that the door answers with a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Most pairs of address and token to remember; a further one drops the oldest. */

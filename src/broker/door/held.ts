@@ -31,7 +31,7 @@ export class HeldBytes {
     return this.#totalBytes > this.#maxBytes;
   }
 
-  /** Records a holder's bytes. `wentOn`: it has just sent or read something, so its wait begins again. */
+  /** Records a holder's bytes. `wentOn`: the holder has just sent or read something, so its wait begins again. */
   set(holder: Holder, bytes: number, wentOn: boolean): void {
     const before = this.#held.get(holder);
     this.#totalBytes += bytes - (before?.bytes ?? 0);

@@ -43,7 +43,7 @@ export class Stream {
   readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Expires when the peer does not read what is written to it. */
+  /** Timer that cuts the connection when the peer does not read the broker's output. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   /** Resolves after the last answer. */

@@ -34,7 +34,7 @@ export type LifecycleOptions = {
   miner: MinerCommand;
   /** True for a broker that a client started on demand: it ends when a permanent one asks for the palace. */
   isOnDemand: boolean;
-  /** True if a palace that vanished may be started again, empty. */
+  /** True if the broker may start with an empty palace when the old one has vanished. */
   startAnew: boolean;
 };
 

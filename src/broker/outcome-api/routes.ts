@@ -28,7 +28,7 @@ export type ApiRoute = Readonly<{
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** Tries and pauses while an answer's scores may still be arriving at the end of its turn. */
+/** Number of tries, and pause between them, at the end of a turn whose scores may still be arriving. */
 const UNDER_WAY = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 

@@ -49,7 +49,7 @@ export function beginBackup(
       try {
         if (isCancelled) await thread.call("cancel");
         const report = await thread.call("make", { source, file, replace, passphrase, note });
-        // A devbox sees the home read-only, so it cannot remove the file that it takes away. It has opened the file by then.
+        // A devbox sees the home read-only, so it cannot remove the file after it has copied it. The devbox has opened the file by then.
         if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
         return { ...report, unsettled: unsettled ?? null } as JsonObject;
       } finally {

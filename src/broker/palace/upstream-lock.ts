@@ -38,7 +38,7 @@ export type UpstreamLockOptions = {
 
 export type UpstreamLock = {
   status(): UpstreamLockStatus;
-  /** Returns PALACE_LOCKED while a living MemPalace has the lock: the public palace must not be written. */
+  /** Returns PALACE_LOCKED while a running MemPalace has the lock. Until it ends, the broker must not write the public palace. */
   lockedBy(): PalaceError | undefined;
   /** Previous holder in upstream's words; "" if unknown. */
   formerHolder(): string;

@@ -57,7 +57,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   return findings;
 }
 
-/** Returns the changed files without mount points and their parent folders. */
+/** Returns the changed files, except mount points and their parent folders. */
 export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
   const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
   const isEngines = (path: string): boolean => ENGINES.test(path);

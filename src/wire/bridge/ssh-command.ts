@@ -17,7 +17,7 @@ import type { BridgeSettings } from "./settings.ts";
 const START_MAX_MS = 10_000;
 /** Time to wait for `/health`; a broker answers far sooner. */
 const ANSWER_MAX_MS = 3_000;
-/** Time to wait for `ssh -O check`. A living master answers in milliseconds, a stopped one never. */
+/** Time to wait for `ssh -O check`. A running SSH master answers in milliseconds; a stopped one never answers. */
 const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;

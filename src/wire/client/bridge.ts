@@ -23,8 +23,8 @@ export function isBridged(config: Config): boolean {
 }
 
 /**
- * Returns the error if MEMPALACE_BROKER asks for a bridge that is not set up here, else undefined. A user or port that it does not name
- * matches any. Errors: CONFIG_BAD_VALUE.
+ * Returns the error if MEMPALACE_BROKER asks for a bridge that is not set up here, else undefined. A variable without a user or port
+ * matches every user or port. Errors: CONFIG_BAD_VALUE.
  */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;

@@ -41,7 +41,7 @@ export type ConnectionOwner = {
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
   /** Called with the beginning of a message that is too long to read. `id`: the call that it answers. */
   onOversize: (id: RequestId | undefined) => void;
-  /** True while an answer is awaited: only then a silent stream is ended. */
+  /** True while the owner waits for an answer. Only then the connection ends a silent stream. */
   isAwaiting: () => boolean;
 };
 

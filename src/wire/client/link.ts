@@ -49,7 +49,7 @@ export type LinkOptions = {
   onLine: (line: Buffer | string) => void;
   /** Rules for answering requests and spooling writes without a broker. Without these rules such requests fail. */
   offline?: () => Promise<OfflineRules>;
-  /** Reaches a broker; the simulation passes its own. */
+  /** Function that connects to a broker. The simulation passes its own function. */
   reach?: Reach;
   clock?: Clock;
 };
@@ -264,7 +264,8 @@ export class Link {
     if (connectedMs > REPEAT_TIMEOUT_MS) for (const call of this.#calls.values()) call.since = now;
     this.#saw("ended");
     for (const settle of this.#delivering.values()) settle(undefined);
-    // Without open requests, the next request connects. This does not restart a broker that exited because it was idle.
+    // If no request is open, the link waits for the next request to connect again. So it does not restart a broker that exited because it
+    // was idle.
     if (this.#calls.size > 0) this.#await();
   }
 

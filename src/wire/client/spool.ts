@@ -19,7 +19,7 @@ export type SpooledWrite = { atMs: number; agent: string; tool: string; key: str
 export type SpoolEntry = SpooledWrite & { name: string };
 /** A write that a broker refused for good. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
-/** A write in its file. `againAtMs`: when a person sent it again; its age counts from then. */
+/** A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. */
 type StoredWrite = SpooledWrite & { againAtMs?: number };
 
 /**
@@ -201,7 +201,8 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // After a kill in between, the drop is noted, and no reason remains without its write.
+      // The note comes first, and a reason goes before its write. So a kill in between loses no note and leaves no reason without its
+      // write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {
@@ -209,7 +210,7 @@ export class Spool {
     }
   }
 
-  /** Removes half-written files of killed processes. Nobody was told that those writes are safe. */
+  /** Removes half-written files of killed processes. No caller was told that these writes are safe. */
   #sweep(folder: string): void {
     for (const name of list(folder, ".tmp")) {
       const file = join(folder, name);

@@ -12,7 +12,7 @@ import { endOtherBroker } from "./stop-other-version.ts";
 const POLL_MS = 15;
 /** Time to wait for an answer: long enough for a busy broker. */
 const ANSWER_MAX_MS = 10_000;
-/** Time to wait until the palace is closed, after the last peer was served. */
+/** Time that the broker may take to close the palace after it served the last peer. */
 const CLOSE_MAX_MS = 10_000;
 
 /**
@@ -62,7 +62,7 @@ function markStopped({ paths }: Config): PalaceError | undefined {
   }
 }
 
-/** Ends the running broker without the sticky mark. Returns true if one ran. */
+/** Ends the running broker without the sticky mark. Returns true if a broker ran. */
 async function endBroker(config: Config): Promise<boolean> {
   const isOurs = config.endpoint === undefined && !hasBridge(config);
   const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {

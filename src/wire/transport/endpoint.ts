@@ -48,7 +48,7 @@ export function dial(endpoint: Endpoint, timeoutMs = DIAL_TIMEOUT_MS): Promise<S
       socket.destroy();
       reject(new PalaceError("TRANSPORT_TIMEOUT", why, "run `palace status`"));
     }, timeoutMs);
-    // The listener stays: an error before the next listener would end the process.
+    // This listener stays after the connect. Without it, an error before the caller adds a listener would end the process.
     socket.on("error", refuse).once("connect", () => resolve(socket));
     return promise.finally(() => clearTimeout(timer));
   } catch (cause) {
