@@ -1,7 +1,7 @@
 /**
- * Sets up a devbox's bridge at its first start: it makes the bridge of MEMPALACE_BROKER=ssh://user@host[:port] and retries until it works.
- * If a step needs a user of the host, it prints the command to type there once. Meanwhile the agents work, and their writes are spooled. It
- * can run again. The image runs it; it needs only zx and `palace`.
+ * Sets up the bridge at the first start of a devbox: it makes the bridge of MEMPALACE_BROKER=ssh://user@host[:port] and retries until it
+ * works. If a step needs a user of the host, it prints the command to type there once. Meanwhile the agents work, and their writes are
+ * spooled. It can run again. The image runs it; it needs only zx and `palace`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

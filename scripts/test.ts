@@ -24,7 +24,7 @@ type Suite = Readonly<{
   /** Commands to run, or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** True if its palaces may be in memory, if there is room. The suite kills processes, never the machine, so it needs no disk. */
+  /** True if the suite's palaces may be in memory when there is room. The suite kills processes, never the machine, so it needs no disk. */
   inMemory?: boolean;
   /** Returns why the suite cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
@@ -66,7 +66,7 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // The half without an engine runs everywhere; the other half itself reports why it is skipped.
+    // The tests without an engine run everywhere; the other tests report themselves why they are skipped.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },

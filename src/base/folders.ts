@@ -10,7 +10,7 @@ export type Disk = (fd: number, sync: () => void) => void;
 
 let disk: Disk = (_fd, sync) => sync();
 
-/** Replaces the disk and returns the one before. Only tests call this: they count syncs, fail them, or lose unsynced bytes. */
+/** Replaces the hook and returns the previous one. Only tests call this: they count syncs, fail them, or lose unsynced bytes. */
 export function exchangeDisk(other: Disk): Disk {
   const before = disk;
   disk = other;

@@ -74,7 +74,7 @@ export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;
 export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
 /** Time without reading after which a peer counts as one that does not read. */
 export const SLOW_PEER_MS = 1_000;
-/** Reads that run at the same time: of all peers, and of one. Further reads wait. */
+/** Most reads that run at the same time: of all peers, and of one peer. Further reads wait. */
 export const READS_MAX = 16;
 export const READS_PEER_MAX = 2;
 /** Admitted connections of one door. */
@@ -101,7 +101,7 @@ export const MINE_WAIT_MS = 45_000;
 /** Longest wait of event_wait, as in MemPalace. The client gives up a little later. */
 export const EVENT_WAIT_MAX_MS = 300_000;
 export const EVENT_WAIT_GIVEN_UP_MS = EVENT_WAIT_MAX_MS + 30_000;
-/** Waits for events: of all peers, and of one peer. One more is refused with BROKER_BUSY. */
+/** Most waits for events: of all peers, and of one peer. One more is refused with BROKER_BUSY. */
 export const EVENT_WAITS_MAX = 1024;
 export const EVENT_WAITS_PEER_MAX = 64;
 
@@ -113,7 +113,7 @@ export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** Age after which a spooled write is not sent: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
-/** Most characters (UTF-16) kept of what the user, and of what the agent, said in a turn. Miners file whole sessions. */
+/** Most characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
 export const SAID_MAX = 40_000;
 /** Most signals of one turn. */
 export const SIGNALS_MAX = 8;

@@ -23,7 +23,7 @@ const PARENT_CHECK_MS = 2_000;
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
 /**
- * Runs until the agent goes, then ends the process. The folder in which the agent started the shim tells the project. `offline`: loads the
+ * Runs until the agent ends, then ends the process. The folder in which the agent started the shim tells the project. `offline`: loads the
  * rules for answers without a broker.
  */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {

@@ -1,4 +1,6 @@
-/** The builtin engine: opens the palace, answers calls once it is open, and says why it is not. life/lifecycle.ts makes it. */
+/**
+ * The builtin engine: opens the palace, answers calls once it is open, and until then says why it is not open. life/lifecycle.ts makes it.
+ */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";

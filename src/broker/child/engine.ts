@@ -1,6 +1,6 @@
 /**
- * Assembles engine `command`: a child, the request queue in front of it, and the route table. It is to a child what builtin/engine.ts is to
- * our own palace.
+ * Assembles engine `command`: a child, the request queue in front of it, and the route table. It does for a child what builtin/engine.ts
+ * does for our own palace.
  */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";

@@ -42,7 +42,7 @@ export class Supervisor {
   #failures = 0;
   #lastError: { error: PalaceError; atMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** By the monotonic clock, so that a changed wall clock delays no start. */
+  /** Time of the next start, by the monotonic clock: a changed wall clock delays no start. */
   #nextStartMs = 0;
   #closed = false;
   #attempt: Promise<void> | undefined;

@@ -16,7 +16,7 @@ import { SERVICE } from "../outcome-api/health.ts";
 
 export type OutcomeDoorOptions = {
   port: number;
-  /** Socket behind the port. */
+  /** Socket that gets the port's connections. */
   path: string;
   /** Opens the door at the socket. Errors: any. */
   open: () => Promise<OpenDoor>;
@@ -26,7 +26,7 @@ export type OutcomeDoorOptions = {
   log: Log;
 };
 
-/** Only this machine reaches it. */
+/** Address that only this machine reaches. */
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
 /** Least lifetime of the process at the port before it is restarted at once. */

@@ -23,7 +23,7 @@ const QUIET_CPU_MS = 250;
  * of it.
  */
 const HEAVY_CPU_MS = 10_000;
-/** Growth of the resident memory since the last release after which another one is worth it. */
+/** Growth of the resident memory since the last release after which another release is worth it. */
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**

@@ -67,7 +67,7 @@ export type Hygiene = {
 
 export type PalaceOptions = {
   config: Config;
-  /** While another process holds it, the public palace is not written. */
+  /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
   /** Called when the ledger is lost or a thread of ours has died: the broker must end. */

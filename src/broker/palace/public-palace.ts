@@ -26,7 +26,7 @@ export type PublicPalaceOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** While another process holds it, the public palace is not written. */
+  /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   wakes: Wakes;
 };
@@ -75,7 +75,7 @@ export class PublicPalace {
     return started(this.#adoptionWait);
   }
 
-  /** Returns why the palace may not be written now, if so. */
+  /** Returns why the broker may not write the palace now; undefined if it may. */
   lockedBy(): PalaceError | undefined {
     const { config, ledger, upstreamLock } = this.#options;
     const error = upstreamLock.lockedBy();

@@ -10,7 +10,7 @@ import type { SourceFiles } from "../../memory/port/source.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** Opens them. `stagingDir`: the docs feeder's copies of this user. */
+/** Opens the source files. `stagingDir`: the docs feeder's copies of this user. */
 export function openSourceFiles(stagingDir: string): SourceFiles {
   const staged = new StagedOriginals(stagingDir);
   return {

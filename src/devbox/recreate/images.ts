@@ -15,7 +15,7 @@ export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
   });
 }
 
-/** Tags the stack's images as kept. Removes the images kept before if they are unused. */
+/** Tags the stack's images as kept. Removes the images of an earlier recreate if they are unused. */
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);

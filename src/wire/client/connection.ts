@@ -27,9 +27,12 @@ type State =
 
 /** The owner's part of a connection: how to reach a broker, and what to do with messages. */
 export type ConnectionOwner = {
-  /** Reaches a broker; undefined means try again. Errors: PalaceError and system errors, which end the attempt. */
+  /**
+   * Connects to a broker. Returns undefined if the connection should try again. Errors: PalaceError and system errors, which end the
+   * attempt.
+   */
   dial: () => Promise<Stream | undefined>;
-  /** Uses a new stream before the connection is `connected`. */
+  /** Prepares a new stream before the connection is `connected`. */
   prepare: () => Promise<void>;
   onConnected: () => void;
   /** Called after each dial of an attempt, successful or not. */
@@ -62,7 +65,7 @@ export class Connection {
     return this.#state.name;
   }
 
-  /** True with a stream, connected or being prepared. */
+  /** True if there is a stream, connected or being prepared. */
   get hasStream(): boolean {
     return this.#socket !== undefined;
   }

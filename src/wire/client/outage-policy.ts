@@ -91,7 +91,7 @@ export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
   return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
 }
 
-/** Returns true for errors that waiting for a broker can cure. The user must fix all others, which say so. */
+/** Returns true for errors that waiting for a broker can cure. The user must fix the cause of all other errors; their messages say how. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");

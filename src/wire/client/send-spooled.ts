@@ -59,7 +59,7 @@ export async function deliver(
       const response = await ask(dated(parseMessage(line), atMs));
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker, or another engine, has no turns, and this token may not write. The entry stays for another broker or token.
+      // An older broker or another engine knows no turns, and a reader's token may not write. The entry stays for another broker or token.
       if (refusal === "elsewhere") continue;
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
