@@ -1,7 +1,7 @@
 /**
  * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work without install
- * scripts. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that the image's layer depends on these two
- * files only.
+ * scripts. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that the image's layer depends only on this
+ * file and scripts/agents.json.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -97,8 +97,8 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Without --prefix and outside of any project npm reads no settings from there. `npm pack` fetches an archive and runs none of its
-  // scripts.
+  // npm runs without --prefix and outside of any project, so it reads no settings of a project. `npm pack` fetches an archive and runs none
+  // of its scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");

@@ -18,7 +18,7 @@ export type RunOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A script, which resolves to the exit code. `runAsMain` prints a PalaceError as its sentence and hint, and exits with its code. */
+/** A script. Its promise resolves to the exit code. `runAsMain` prints a PalaceError as its sentence and hint, and exits with its code. */
 export type Script = (options: RunOptions) => Promise<number>;
 
 /** Root folder of the clone, without a trailing slash. */

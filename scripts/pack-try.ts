@@ -21,7 +21,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
     log(`installing ${tarball} (${megabytes(statSync(join(folder, tarball)).size)}) elsewhere ...`);
     writeFileSync(join(place, "package.json"), "{}");
-    // With --prefix, npm would look for its global settings in that folder.
+    // With --prefix, npm would look for its global settings in the prefix folder.
     const quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     await $({ cwd: place, env, signal, quiet: true })`npm install ${quietly} ${join(folder, tarball)}`;
 
@@ -33,7 +33,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     print(`installed size without the model: ${megabytes(sizeOf(join(place, "node_modules")))}`);
     return help.exitCode === 0 && doctor.exitCode === 0 ? 0 : 1;
   } finally {
-    // The doctor may have started a broker there. If none runs, `palace stop` fails, which is ignored.
+    // The doctor may have started a broker in the new home. If none runs, `palace stop` fails, which is ignored.
     await $({ cwd: place, env: foreignEnv(env, home, bin), quiet: true, nothrow: true })`palace stop`;
     rmSync(folder, { recursive: true, force: true });
   }

@@ -173,7 +173,7 @@ async function runInMemory(args: readonly string[], options: RunOptions): Promis
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {
-    // A process that outlives the tests may still write there.
+    // A process that outlives the tests may still write to the folder.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }

@@ -7,7 +7,7 @@ import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { execa } from "execa";
 
-/** A process test's time, ms, and the lines of each file of `src` that its processes ran. */
+/** `ms`: time of the process test. `lines`: lines of each file of `src` that the test's processes ran. */
 export type Ran = { test: string; ms: number; lines: Record<string, number[]> };
 type Range = { startOffset: number; endOffset: number; count: number };
 type Script = { url: string; functions: { ranges: Range[] }[] };

@@ -29,7 +29,7 @@ export function shortHash(text: string): string {
 const HEAD_SIZE_BYTES = 16 * 1024;
 const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
 
-/** Map from the folder below the wing's folder to the project staged there. */
+/** Map from a folder below the wing's folder to the project that is staged in it. */
 type Projects = ReadonlyMap<string, string>;
 
 export class StagedOriginals {

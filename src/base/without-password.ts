@@ -1,6 +1,6 @@
 /** Hides passwords in URLs before a text is shown or logged. */
 
-/** Beginning of a URL. The URL ends at the latest where the next one begins. */
+/** Beginning of a URL. The URL ends at the latest where the next URL begins. */
 const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
 /** End of a URL: a blank, or the end of a string in JSON. */
 const END = /\s|"[\]},:]/;

@@ -23,7 +23,7 @@ export const SETTINGS_FILE = "settings.json";
 /** Largest file that we read, bytes. */
 const SIZE_MAX = 262_144;
 
-/** Problem in the file. `file`: it is unreadable. `value`: one key is not used. `unknown`: the key may belong to a newer version. */
+/** Problem in the file. `file`: the file is unreadable. `value`: one key is not used. `unknown`: the key may belong to a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{

@@ -35,7 +35,7 @@ export type Stack = Readonly<{
   images: Readonly<Record<Service, string>>;
 }>;
 
-/** Time to repeat a failing build; npm gives up after 11 s. */
+/** Longest second run of a failed build; npm in a build gives up after 11 s. */
 const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
@@ -213,8 +213,8 @@ export async function runCompose(
 }
 
 /**
- * Runs a command that failed on a terminal again without one, to read its message. Only for commands that may run twice. Returns undefined
- * if the second run succeeds, "" if it takes too long.
+ * Runs a command again that failed on a terminal, now without the terminal, to read its message. Only for commands that may run twice.
+ * Returns undefined if the second run succeeds, "" if it takes too long.
  */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);

@@ -77,7 +77,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
     const before = await openBefore(here, named);
     if (before === undefined)
       throw refuse(`there is no stack ${named} with volumes in this engine`, "docker volume ls");
-    // A copy would overwrite later writes there.
+    // A copy would overwrite later writes of the new stack.
     if (mayHaveRun)
       throw refuse(
         `the copy from ${named} was cut off, and ${stack.project} may have run since`,

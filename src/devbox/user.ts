@@ -10,7 +10,7 @@ import { hasSetting, writeSettings } from "./settings.ts";
 /** The image's own uid, and the default of docker-compose.yml. */
 const DEFAULT_UID = 1000;
 
-/** Writes the uid. Changes nothing if `.env` or the environment names one, if the default is right, or if the stack has volumes. */
+/** Writes the uid. Changes nothing if `.env` or the environment names a uid, if the default is right, or if the stack has volumes. */
 export async function writeStackUser({ root, env }: Place, { log }: Watch, opened?: Engine): Promise<void> {
   if (env["DEVBOX_UID"] !== undefined || hasSetting(root, "DEVBOX_UID")) return;
   const caller = callerOf(env);

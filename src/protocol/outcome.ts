@@ -46,7 +46,7 @@ export type MemoryTold = {
     solved: number;
     answers: { context: string; collection: string; worked: number; failed: number; partial: number }[];
   };
-  /** Ended fact of the graph that the memory states; null otherwise. Such a memory is shown after current ones. */
+  /** Ended fact of the graph that the memory states; null otherwise. Such a memory is shown after current memories. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];
   /** Conversations that showed the memory, newest first; `at`: when the conversation last continued. */
@@ -125,7 +125,8 @@ export type RecallRequest = {
   sort_by?: "relevance" | "recency" | "score";
 };
 /**
- * Memory of a Roampal folder, with its fields and its id there. `collection`: its collection there, where an archived fact is still a fact.
+ * Memory of a Roampal folder, with its fields and id in that folder. `collection`: its collection in that folder, where an archived fact is
+ * still a fact.
  */
 export type CarriedMemory = {
   id: string;

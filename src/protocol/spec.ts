@@ -309,7 +309,7 @@ export type Methods = {
     };
     result: { id: string | null; scored: boolean };
   };
-  /** `isAsked`: the turn asks for scores. `isScored`: it has received them. */
+  /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
    * Returns the scores that the current turn still owes, for a third party to judge: the beginning of each text, at most twelve memories.

@@ -68,9 +68,9 @@ export type ForeignWritersReport = {
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
-  /** Drawers of ours that others changed there. */
+  /** Drawers of ours that others changed in the palace. */
   changed: number;
-  /** Drawers of ours that were missing there and that this broker sent again. */
+  /** Drawers of ours that were missing in the palace and that this broker sent again. */
   resent: number;
   /** Rows whose vector the palace's index has lost. */
   unindexed: number;

@@ -1,9 +1,8 @@
 /**
- * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, byte for byte. Programs that kill the
- * process at their port hit this one, never the palace's writer. held-port.ts starts and watches it.
- *
- * Arguments: host, port, the broker's socket. The first line to the broker names the client's address and port (PROXY protocol, version 1).
- * It writes one line to stdout: `open`, or the error's code. It ends with the broker, which closes its stdin.
+ * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, byte for byte. A program that kills
+ * the process at its port hits this process, never the palace's writer. held-port.ts starts and watches it. Arguments: host, port, the
+ * broker's socket. The first line to the broker names the client's address and port (PROXY protocol, version 1). It writes one line to
+ * stdout: `open`, or the error's code. It ends with the broker, which closes its stdin.
  */
 import { connect, createServer, type Socket } from "node:net";
 

@@ -42,7 +42,7 @@ export class Doors {
     return this.#open.reduce((total, door) => total + door.peers, this.#outcome?.peers ?? 0);
   }
 
-  /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next one. */
+  /** True without a TCP door. Only then the broker may exit when idle: clients of a TCP door could not start the next broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }

@@ -140,7 +140,7 @@ class Broker {
     };
     leaveIfUnwanted();
     this.#doors.lastUsedMs = performance.now();
-    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker starts from there.
+    // Our own bugs end the broker in order: acknowledged writes are committed, and the next broker continues with them.
     for (const event of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(event, (error: unknown) => {
         log.error("broken invariant", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) });

@@ -26,7 +26,7 @@ export type Step = { done: number; total: number; name: string; drawers?: number
 const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
 const STDERR_KEPT = 4_000;
 const STEPS_KEPT = 60;
-/** Time without a step after which the mine is ended. A step is one file; the largest takes seconds. */
+/** Time without a step after which the mine is ended. A step is one file; the largest file takes seconds. */
 const SILENT_MAX_MS = 15 * 60_000;
 const JOB_MAX_MS = 12 * 3_600_000;
 /** Time between the request to end and the kill. */

@@ -1,6 +1,6 @@
 /**
- * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due ones. The journal
- * records it like any other write.
+ * Ages memories that learn from outcomes. After a broker's start and then every hour, a write moves or removes the due memories. The
+ * journal records it like any other write.
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";

@@ -93,7 +93,10 @@ class Keeper {
     }
   }
 
-  /** Explains a missing lock. A user who cannot make the lock cannot run a MemPalace either: it writes nothing without one. */
+  /**
+   * Explains a missing lock. A user who cannot make the lock cannot run a MemPalace either, because MemPalace writes nothing without the
+   * lock.
+   */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -15,7 +15,7 @@ export type WarmUpOptions = {
 /** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 1_500;
 const SEARCHES = 60;
-/** Pause between two searches, plus a multiple of the time of the last one, so that other searches are hardly delayed. */
+/** Pause between two searches, plus a multiple of the last search's time, so that other searches are hardly delayed. */
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;

@@ -29,7 +29,7 @@ export async function stopWriters({ engine, stack, log }: Pick<Room, "engine" | 
     }
 }
 
-/** Returns true if an old container that could write has run since it was drained: it may have written since. */
+/** Returns true if an old container that could write has run since it was drained, because it may have written again. */
 export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job): Promise<boolean> {
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
   for (const { id } of old.filter((box) => there.has(box.id) && ORDER.includes(box.service))) {

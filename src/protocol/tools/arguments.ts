@@ -17,7 +17,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  // Newer Roampal clients send more parameters, and its tools report missing ones in their own text.
+  // Newer Roampal clients send more parameters, and its tools report missing parameters in their own text.
   const isLenient = surface === "outcome";
   const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
   if (unknown.length > 0 && !isLenient) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);

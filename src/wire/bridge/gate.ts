@@ -52,7 +52,7 @@ async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: (
   await pipeBoth(socket, waiting, stdout);
 }
 
-/** Returns the running broker's gate socket. A broker with another runtime folder has its sockets there. */
+/** Returns the running broker's gate socket. A broker may have another runtime folder, with its sockets in it. */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }

@@ -167,7 +167,7 @@ async function isInKnownHosts(
   return false;
 }
 
-/** Runs the host's part through the user's ssh. Errors: BROKER_DENIED with the command to type there. */
+/** Runs the host's part through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
 async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
   const { target, port, sshConfig, remotePalace, remoteDir } = options;
   const place = remoteDir === undefined ? [] : ["--palace", remoteDir];

@@ -9,7 +9,7 @@ import { ask } from "../transport/http-client.ts";
 
 /** Proof of both sides for one request. */
 export type Authorization = {
-  /** Headers of this one request. */
+  /** Headers for this request only. */
   headers: Record<string, string>;
   /** Checks the response headers. Errors: BROKER_DENIED if the other side does not know the token. */
   verify: (answered: ReadonlyMap<string, string>) => void;

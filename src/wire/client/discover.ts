@@ -118,7 +118,7 @@ function candidates(config: Config): Candidate[] {
 export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
 
 /**
- * Opens a message stream to the running broker; undefined without one. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
+ * Opens a message stream to the running broker; undefined if none runs. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
  * TRANSPORT_SANDBOXED.
  */
 export async function openStream(
@@ -205,7 +205,7 @@ async function firstLive<T>(
   return undefined;
 }
 
-/** Checks that this process may open sockets; a broker that it starts needs one, too. Errors: TRANSPORT_SANDBOXED. */
+/** Checks that this process may open sockets; a broker that it starts needs a socket, too. Errors: TRANSPORT_SANDBOXED. */
 export async function assertSockets(config: Config): Promise<void> {
   try {
     (await dial({ kind: "unix", path: config.paths.socketPath })).destroy();

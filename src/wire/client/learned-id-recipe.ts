@@ -21,7 +21,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
     const { success, reason, drawer_id: id } = parseRecord(content?.[0]?.text ?? "");
-    // If the text was already there, its id may come from elsewhere.
+    // If the palace already had the text, its id may come from another program.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
     if (recipe === undefined || recipe === readIdRecipe(paths)) return;
@@ -51,7 +51,7 @@ function readIdRecipe(paths: Paths): IdRecipe | undefined {
   }
 }
 
-/** Returns the file with the recipe; each palace has one, as it has one spool. */
+/** Returns the file with the recipe. Each palace has its own, as it has its own spool. */
 function noteOf({ spoolDir, stateDir }: Paths): string {
   return join(stateDir, `id-recipe-${basename(spoolDir)}`);
 }

@@ -1,8 +1,8 @@
 /**
  * Carries the calls of one owner (the shim or the typed client) to the broker, and the answers back. `connection.ts` keeps the connection,
- * and `outage-policy.ts` decides about a call without one. Unanswered requests are sent again over a new connection with their idempotency
- * keys, so a restarting broker is only a delay. A link with a spool answers in place of the broker, and later delivers the spool first.
- * `send` may be called at any time.
+ * and `outage-policy.ts` decides about a call without a connection. Unanswered requests are sent again over a new connection with their
+ * idempotency keys, so a restarting broker is only a delay. A link with a spool answers in place of the broker, and later delivers the
+ * spool first. `send` may be called at any time.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
@@ -54,7 +54,9 @@ export type LinkOptions = {
   clock?: Clock;
 };
 
-/** Ways to a broker. `open` returns undefined without one; `ensure` returns when a broker runs. Errors: those of discovery and start. */
+/**
+ * Ways to a broker. `open` returns undefined if no broker runs; `ensure` returns when a broker runs. Errors: those of discovery and start.
+ */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
@@ -84,7 +86,7 @@ export class Link {
   readonly #calls = new Map<RequestId, Call>();
   /** Spooled writes that are being delivered, by the request ids of this link. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
-  /** Notifications without a connection; they are always few. */
+  /** Notifications that wait for a connection; they are always few. */
   #unsent: string[] = [];
   #presence: Presence = "unknown";
   #startingUntilMs = 0;

@@ -72,7 +72,7 @@ export async function deliver(
       spool.unsendable.delete(name);
       if (refusal === undefined) {
         spool.remove(name);
-        // The broker takes this write, so it refused the skipped ones for their own sake.
+        // The broker takes this write, so it refused each skipped write for a reason of that write.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
       } else if (!spool.refuse(name, refusal.why)) return "stuck";
     }

@@ -36,9 +36,9 @@ const TURN_SUFFIX = ".turn";
 /** Share of the spool that ends of turns may fill; the rest is for the agents' writes. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Bytes of refused writes that are kept: a full spool with its reasons. */
+/** Most bytes of refused writes to keep: a full spool and the reasons. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
-/** File beside the refused writes; its time says when older ones were dropped. */
+/** File beside the refused writes; its time says when older refused writes were dropped. */
 const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
 /** Age after which a half-written file is a leftover; writing takes far less. */
@@ -97,7 +97,7 @@ export class Spool {
 
   /**
    * Lists the spooled writes, those of one process in order. Sets aside files that are not spooled writes, and drops the oldest refused
-   * ones beyond the limits.
+   * writes beyond the limits.
    */
   entries(): SpoolEntry[] {
     this.#sweep(this.folder);
@@ -164,8 +164,8 @@ export class Spool {
   }
 
   /**
-   * Moves a refused write back to the waiting ones, with `write` as its new content. A kill at any step leaves it in one of the two places.
-   * Errors: STORE_* if the files cannot be written.
+   * Moves a refused write back to the waiting writes, with `write` as its new content. A kill at any step leaves it in one of the two
+   * places. Errors: STORE_* if the files cannot be written.
    */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
