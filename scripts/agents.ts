@@ -59,7 +59,7 @@ export function agentsFolder(env: RunOptions["env"]): string {
 
 /**
  * Installs all agents into `folder`, or leaves it unchanged: it installs beside it and then renames the whole folder. Two installs at the
- * same time do the work twice without harm. Returns true if it did anything. Throws an error that names what failed.
+ * same time do the work twice without harm. Returns true if it installed any. Throws an error that names what failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;

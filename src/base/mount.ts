@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 
 export type Mount = { type: string; point: string };
 
-/** File systems whose locks everybody sees: those of one kernel, and network ones whose server keeps the locks of all clients. */
+/** File systems whose locks all programs see: those of one kernel, and network file systems whose server keeps the locks of all clients. */
 const COHERENT = new Set(
   ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "overlay", "aufs"].concat([
     "tmpfs",

@@ -95,7 +95,7 @@ export const START_TIMEOUT_MS = 30_000;
 /** Time a command waits for a broker that only others can start: long enough for a restart. */
 export const ABSENT_TIMEOUT_MS = 500;
 export const REQUEST_TIMEOUT_MS = 60_000;
-/** Time after which a running mine is answered with its progress. */
+/** Time after which the broker answers with the progress of a mine that still runs. */
 export const MINE_WAIT_MS = 45_000;
 
 /** Longest wait of event_wait, as in MemPalace. The client gives up a little later. */

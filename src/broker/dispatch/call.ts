@@ -54,7 +54,7 @@ export type Call = {
   notify: Notify | undefined;
   /** This peer's earlier writes. Reads and prepared writes wait for them, so that a client always sees its own writes. */
   earlierWrites: Promise<unknown> | undefined;
-  /** Turns of all peers' reads: of the palace, and of the log. */
+  /** Turns of all peers' reads. `palace`: reads of the palace. `log`: reads of the coordination log. */
   turns: { palace: ReadTurns; log: ReadTurns };
 };
 

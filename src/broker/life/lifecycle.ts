@@ -47,7 +47,7 @@ const ENGINE_DRAIN_MAX_MS = 3 * DRAIN_MAX_MS;
 type Ending = { why: string; failed: boolean };
 type EngineConfig = NonNullable<Config["engine"]>;
 
-/** Returns the exit code after the broker's life, or the holder of the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY. */
+/** Runs a broker to its end and returns its exit code, or the holder of the palace's lock. Errors: PALACE_GONE, STORE_READ_ONLY. */
 export async function runBroker(options: LifecycleOptions): Promise<number | { heldBy: string }> {
   const { config, log, mustStayAway, startAnew } = options;
   const { paths } = config;

@@ -12,7 +12,7 @@ import { argumentsOf, type MineRequest, readRequest, refusal } from "./request.t
 export type MineJobsOptions = {
   miner: MinerCommand;
   places: MinePlaces;
-  /** Time after which a running mine is answered with its progress. */
+  /** Time after which the broker answers with the progress of a mine that still runs. */
   waitMs: number;
   log: Log;
 };

@@ -150,7 +150,7 @@ class Keeper {
 
   /**
    * Returns the lock file, or undefined if there is nothing to lock. The broker creates no folder in a HOME that MemPalace never used,
-   * unless MemPalace could open the palace folder: its first write would create the folder, too.
+   * unless MemPalace could open the palace folder. Then MemPalace's first write would create the folder, too.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;
