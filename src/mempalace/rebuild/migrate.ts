@@ -1,6 +1,6 @@
 /**
  * Tests whether the public palace is usable as it is: its tables fit this Chroma's version, and a row can be written,
- * read and deleted there. The transaction is rolled back. Runs on a thread (rebuild-thread.ts).
+ * read and deleted there. It rolls the transaction back. Runs on a thread (rebuild-thread.ts).
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -13,10 +13,7 @@ const PROBE = "palace-probe";
 /** Errors of the machine rather than the palace. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/**
- * Returns the reason why the palace is not usable; undefined if it is, or if it does not exist. Errors:
- * STORE_UNAVAILABLE, when it could not be tried.
- */
+/** Returns why the palace is not usable; undefined if it is, or does not exist. Errors: STORE_UNAVAILABLE. */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;
