@@ -1,6 +1,6 @@
 /**
- * Asks an agent for the outcome of its last answer and of the memories it was shown for it. Pure. Source: outcome-memory.md 6.4; tags,
- * order and call are contract, the sentences are ours.
+ * Asks an agent for the outcome of its last answer and of the memories that were shown for it. Pure. Source: outcome-memory.md 6.4;
+ * tags, order and call are contract, the sentences are ours.
  */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
@@ -30,7 +30,7 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** Returns the question for Claude Code: between tags, in full if it is short enough for a host to show it whole. */
+/** Returns the question for Claude Code, between tags. It is in full if a host shows that length whole. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
   const { user, assistant } = exchange;
   const said = [user, assistant, message, ...memories.map(({ text }) => text)];
