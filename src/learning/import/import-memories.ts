@@ -114,10 +114,7 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/**
- * Returns a page of the memories of all collections, in filing order. `after`: the last drawer of the page before. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Returns a page of all memories in filing order. `after`: last drawer of the page before. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw refused("from must be a number of drawers");

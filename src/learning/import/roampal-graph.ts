@@ -15,10 +15,7 @@ import { toCarried } from "./roampal-memory.ts";
 /** Matches a memory's id that is a whole text in JSON, or a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/**
- * Reads the entries of a call. `journalled`: params for the journal, which identify the call without its words. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Reads the entries. `journalled`: params without words, for the journal. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;

@@ -47,10 +47,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/**
- * Reads a memory from its drawer; returns undefined if the drawer is archived or does not hold a memory. `standing` is undefined without
- * outcomes.
- */
+/** Reads a memory from its drawer; undefined if it is archived or another kind of drawer. `standing`: undefined without outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;

@@ -1,6 +1,4 @@
-/**
- * Rules for the facts that an agent keeps: allowed content, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5.
- */
+/** Rules for an agent's facts: allowed content, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;

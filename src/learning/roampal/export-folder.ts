@@ -8,10 +8,7 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/**
- * Result of an export. `entries`: entries of the graphs. `others`: drawers in the memories' wing that are not memories
- * and were not exported.
- */
+/** Result. `entries`: of the graphs. `others`: drawers in the memories' wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };

@@ -1,7 +1,4 @@
-/**
- * Ages memories. It finds the due ones on the main thread, and a write of the broker moves or deletes them. Source: outcome-memory.md
- * 2.8.
- */
+/** Finds memories that are due by age on the main thread; a write moves or deletes them. Source: outcome-memory.md 2.8. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";

@@ -32,10 +32,7 @@ export function plainTime(trueMs: number): Pick<TrueTime, "trueMs" | "shifts"> {
   return { trueMs, shifts: [NOT_SHIFTED] };
 }
 
-/**
- * Returns a memory's age. If the memory was filed between a jump and the next tick, either clock may have dated it, and the younger
- * age counts.
- */
+/** Returns a memory's age. Between a jump and the next tick, two clocks may have dated it; the younger age counts. */
 export function trueAgeMs(
   { trueMs, shifts }: Pick<TrueTime, "trueMs" | "shifts">,
   row: number,

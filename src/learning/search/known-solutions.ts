@@ -36,10 +36,7 @@ export function isSameTopic(one: readonly number[], other: readonly number[]): b
 
 type Tried = Solved & { failed: number; lastMs: number };
 
-/**
- * Returns drawers that solved the problem far more often than they failed. Equal questions come first, then the drawers with most
- * successes.
- */
+/** Returns drawers that solved the problem far more often than they failed: equal questions first, then by successes. */
 export function solutionsOf(
   { concepts }: Pick<Question, "concepts">,
   answered: readonly Answered[],

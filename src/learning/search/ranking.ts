@@ -38,7 +38,7 @@ function settledQuality(given: number, uses: number, proven: number): number {
   return uses < SETTLED_USES ? given : QUALITY_SHARE * given + (1 - QUALITY_SHARE) * proven;
 }
 
-/** Returns the share of the learned score in the rank, which grows with uses; similarity has the rest. */
+/** Returns the share of the learned score in the rank, by uses, score and weight; similarity has the rest. */
 export function learnedShare({ collection, standing: { uses }, weight }: Rankable, learned: number): number {
   if (uses >= 5 && learned >= 0.8) return 0.8;
   if (uses >= 3 && learned >= 0.7) return 0.75;
