@@ -11,7 +11,7 @@ import { removeOld } from "../../base/old-files.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
-/** Writes the mark. Never throws: without the mark, the only loss is that memories shown before are not shown again. */
+/** Writes the mark. Never throws: without the mark, memories that were shown before are only not shown again. */
 export function markCompacted(config: Config, session: string): void {
   try {
     const folder = folderOf(config);
@@ -27,12 +27,12 @@ export function isCompacted(config: Config, session: string): boolean {
   return existsSync(fileOf(config, session));
 }
 
-/** Removes the mark. Never throws: showing a memory a second time does no harm. */
+/** Removes the mark. Never throws: a memory that is shown a second time does no harm. */
 export function unmarkCompacted(config: Config, session: string): void {
   try {
     rmSync(fileOf(config, session), { force: true });
   } catch {
-    // The folder is not ours.
+    // The folder belongs to another user.
   }
 }
 
@@ -40,7 +40,7 @@ function folderOf({ paths }: Config): string {
   return join(paths.cacheDir, "compacted");
 }
 
-/** Hashes the session's id: it comes from an agent and may not be usable as a file name. */
+/** Hashes the session's id: it comes from an agent and may not be a usable file name. */
 function fileOf(config: Config, session: string): string {
   return join(folderOf(config), createHash("sha256").update(session).digest("hex").slice(0, 32));
 }
