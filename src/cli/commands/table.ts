@@ -1,7 +1,7 @@
 /**
- * Table of the commands of `palace`. The help, the spelling of hints, the completions, the man page and docs/reference/commands.md
- * are made from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Only data: every
- * command that prints a hint loads this file.
+ * Table of the commands of `palace`. From it come the help, the spelling of hints, the completions, the man page and
+ * docs/reference/commands.md. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Every command
+ * that prints a hint loads this file, so it has only data.
  */
 
 export const GROUPS = {
@@ -14,7 +14,7 @@ export const GROUPS = {
   programs: "For programs, not for people",
 } as const;
 
-/** Most verbs that a person has to look through; those of the group `programs` are not counted. */
+/** Most verbs in the overview, without the group `programs`. */
 export const VERBS_MAX = 25;
 
 export type Command = Readonly<{
@@ -27,7 +27,7 @@ export type Command = Readonly<{
   subs?: Readonly<Record<string, string>>;
 }>;
 
-/** By group, those of every day first. */
+/** Commands by group, the most used ones first. */
 export const COMMANDS = {
   add: { group: "memory", does: "file a note", example: 'palace add "we deploy on Fridays"' },
   search: {
@@ -222,7 +222,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Names that scripts may still use, and what each is called now. They do what they did. */
+/** Old names that scripts may still use → the present name. They work as before. */
 export const OLD_NAMES = {
   adopt: "palace import adopt",
   audit: "palace history",
@@ -249,7 +249,7 @@ export const OLD_NAMES = {
 
 export type OldName = keyof typeof OLD_NAMES;
 
-/** Words that are as good as a verb, and are not listed beside it. */
+/** Words that work like a verb but are not listed as one. */
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",

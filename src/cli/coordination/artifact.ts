@@ -1,4 +1,4 @@
-/** `palace events artifact put|get`: stores and fetches exact texts that agents hand over, as MemPalace 3.11 does. */
+/** `palace events artifact put|get` stores and fetches exact texts for other agents, like MemPalace 3.11. */
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";

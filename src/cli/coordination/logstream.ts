@@ -1,4 +1,4 @@
-/** `palace events append|list|wait|watch|ack`: events of agents for each other, as MemPalace 3.11 has them. */
+/** Implements `palace events append|list|wait|watch|ack`: events from agents to each other, as in MemPalace 3.11. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";

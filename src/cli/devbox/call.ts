@@ -1,4 +1,4 @@
-/** The arguments of each part of `palace devbox`, and the stack's folder. Imported by the parts and by verbs/devbox.ts. */
+/** Defines the arguments of each part of `palace devbox`, and finds the stack's folder. Imported by the parts. */
 import { createInterface } from "node:readline/promises";
 import { PalaceError } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
@@ -22,16 +22,14 @@ export type DevboxCall = Readonly<{
     yes?: string | undefined;
     "no-backup"?: boolean | undefined;
   };
-  /** The words behind the name: the command of `shell`, the copy of `restore`. */
+  /** Words after the name: the command of `shell`, the backup of `restore`. */
   rest: readonly string[];
   config: Config;
   env: Env;
   out: Output;
 }>;
 
-/**
- * Returns the place a devbox verb works in. `isBuilding`: lays out again what a build needs of an installed package.
- */
+/** Returns a devbox verb's folder. `isBuilding`: first copies a build's files out of an installed package. */
 export function placeOf(
   { config, env }: DevboxCall,
   isBuilding: boolean,
@@ -41,8 +39,8 @@ export function placeOf(
 }
 
 /**
- * Progress on stderr; the first Ctrl-C ends what is under way at its next safe place. `next`: what to say then, or when the
- * engine is lost. Errors: TRANSPORT_CLOSED for a lost engine.
+ * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: text for that, or for a lost engine.
+ * Errors: TRANSPORT_CLOSED for a lost engine.
  */
 export async function watched(
   { out }: DevboxCall,
@@ -61,7 +59,7 @@ export async function watched(
   }
 }
 
-/** Has the project's name typed, or given by `--yes`. Errors: CONFIG_USAGE for another name, and without a terminal to ask on. */
+/** Lets the user type the project's name, or accepts `--yes`. Errors: CONFIG_USAGE for another name or no terminal. */
 export async function assertNamed(
   project: string,
   given: string | undefined,

@@ -1,4 +1,4 @@
-/** `mempalace compress`: the broker makes and files AAAK summaries of drawers; the output is upstream's. */
+/** Implements `mempalace compress`: the broker makes and files AAAK summaries of drawers; the output is upstream's. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
@@ -90,7 +90,7 @@ function findConfig(given: string | undefined, palaceDir: string): string | unde
   return places.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 }
 
-/** Returns every name as written and in lower case, as upstream looks them up. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns every name as written and in lower case: upstream looks up both. Errors: FEEDER_SOURCE_UNREADABLE. */
 function readNames(file: string): NamePair[] {
   const refuse = (why: string, cause?: unknown): PalaceError =>
     new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file}: ${why}`, `write it as {"entities": {"Alice": "ALC"}}`, {

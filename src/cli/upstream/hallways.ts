@@ -1,4 +1,4 @@
-/** `mempalace hallways`: lists names that occur together in a wing, the strongest pairs first, in upstream's format. */
+/** `mempalace hallways` lists names that occur together in a wing, strongest pairs first, in upstream's format. */
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";

@@ -1,4 +1,4 @@
-/** `mempalace repair-status`: prints rows and persisted vectors of both collections, as upstream does. Exit code 0. */
+/** `mempalace repair-status` prints rows and persisted vectors of both collections, like upstream. Exit code 0. */
 import type { CollectionHealth } from "../../protocol/spec.ts";
 import { defineVerb } from "../define-verb.ts";
 import { banner, isWithoutPalace, thousands } from "./format.ts";

@@ -1,4 +1,4 @@
-/** `mempalace repair` and `mempalace migrate`: upstream's flags for `palace repair` and `palace repair migrate`. */
+/** Maps `mempalace repair` and `mempalace migrate` to `palace repair` and `palace repair migrate`. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { migrate as migratePalace, verb as repairPalace } from "../verbs/repair.ts";

@@ -1,11 +1,11 @@
-/** The verbs of `roampal`: which verb of ours each is. Imported by bin/roampal.ts. */
+/** Maps the verbs of `roampal` to ours. Imported by bin/roampal.ts. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, type Verb } from "../define-verb.ts";
 
-/** `before`: arguments that come before the user's. */
+/** `before`: arguments before the user's. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
 
 const outcome = (does: string, name: string): Entry => ({
@@ -73,7 +73,7 @@ palace restart. The broker that runs is made anew for it if it has no such door;
   },
 });
 
-/** Development has a folder and a port of its own, whatever the environment names of the other memory. Source: outcome-memory.md 4.1. */
+/** Gives development its own folder and port, whatever the environment says about the other memory. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
   const config = readable(env);
@@ -83,7 +83,7 @@ export function asDeveloper(verb: string, args: readonly string[], env: Env): { 
   return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
 }
 
-/** Loads the configuration; undefined if it is faulty, which the verb reports. */
+/** Loads the configuration; returns undefined if it is faulty, which the verb reports. */
 function readable(env: Env): Config | undefined {
   try {
     return loadConfig(env);
@@ -106,7 +106,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   remove: outcome("TITLE: take a book out", "remove"),
 };
 
-/** Commands that Roampal has and we do not, each with what to type here. */
+/** Roampal's commands that we lack, each with what to type here. */
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
   summarize: "nothing is shortened here: a memory is kept as it was said",

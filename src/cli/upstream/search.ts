@@ -1,4 +1,4 @@
-/** `mempalace search QUERY`: searches with our engine and prints as upstream does. */
+/** `mempalace search QUERY` searches with our engine and prints as upstream does. */
 import { basename } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { printable } from "../terminal/output.ts";
@@ -13,7 +13,7 @@ type Hit = {
   wing?: string;
   room?: string;
   source_file?: string;
-  /** Absolute path; empty when the drawer came from no file. */
+  /** Absolute path; empty if the drawer came from no file. */
   source_path?: string | null;
   similarity?: number | null;
   bm25_score?: number;

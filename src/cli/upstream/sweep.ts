@@ -1,10 +1,10 @@
-/** `mempalace sweep TARGET`: runs `palace mine sweep` with upstream's flags. */
+/** `mempalace sweep TARGET` runs `palace mine sweep` with upstream's flags. */
 import { EXIT_PARTIAL } from "../feeding/mining.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { verb as sweep } from "../verbs/sweep.ts";
 import { handOn } from "./format.ts";
 
-/** Upstream's exit code when some files could not be filed. */
+/** Upstream's exit code if some files could not be filed. */
 const EXIT_SOME_FAILED = 2;
 
 export const verb = defineVerb({

@@ -1,4 +1,4 @@
-/** `mempalace sync [DIR]`: finds drawers whose source files are gone or ignored by now. */
+/** `mempalace sync [DIR]` finds drawers whose source files are deleted or ignored by now. */
 import { resolve } from "node:path";
 import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
@@ -98,13 +98,13 @@ function print(
   out.text(`\n${rule}\n`);
 }
 
-/** Sorts by the number of drawers, the most first. */
+/** Sorts by the number of drawers, the largest first. */
 function topOf(counts: Readonly<Record<string, number>>): string[] {
   const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);
 }
 
-/** Merges the reports of sibling folders: a file outside one's scope may be in another's. */
+/** Merges the reports of sibling folders: a file that one folder does not cover may be in another. */
 function together(reports: readonly Report[]): Report {
   const [first, ...rest] = reports;
   const failed = reports.find(({ error, success }) => error !== undefined || success === false);

@@ -1,4 +1,4 @@
-/** `palace import adopt DIR`: adopts an existing MemPalace palace in place, and prints the progress and how agents reach it. */
+/** `palace import adopt DIR` adopts an existing MemPalace palace in place; prints progress and how agents reach it. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
-/** The broker retries during this time. */
+/** Time that a refusal may last; the broker retries meanwhile. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
@@ -56,7 +56,7 @@ beside them and compared, row by row, before anything is written there. Ended in
   },
 });
 
-/** Resolves when the palace is verified. Errors: the reason of a refusal, with what to do; ensureBroker's. */
+/** Resolves when the palace is verified. Errors: a refusal with its reason and remedy; ensureBroker's. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);

@@ -1,4 +1,4 @@
-/** `palace install status`: lists the coding agents of this machine, and whether they are wired. */
+/** `palace install status` lists the coding agents of this machine, and whether they are wired. */
 import { AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { type Parts, wiringOf } from "../../agents/install/install.ts";
@@ -50,7 +50,7 @@ type Described = {
   found: boolean;
   program: string | null;
   version: string | null;
-  /** The generation of opencode; null when neither its version nor its settings tell. */
+  /** The generation of opencode; null if neither its version nor its settings tell. */
   generation?: 1 | 2 | null;
   state: string;
   config: string;

@@ -1,4 +1,4 @@
-/** `palace backup`: writes one file of everything that cannot be rebuilt. */
+/** `palace backup` writes everything that cannot be rebuilt into one file. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
@@ -53,7 +53,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it
   },
 });
 
-/** True if the broker has this machine's settings. */
+/** Returns true if the broker has this machine's settings. */
 function isOwnBroker(config: Config): boolean {
   return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
 }

@@ -1,4 +1,4 @@
-/** `palace bridge`: manages the connection from this container to the broker of its host, over SSH. */
+/** `palace bridge` manages the connection from this container to its host's broker, over SSH. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { containerOf, setUpDockerBridge } from "../../wire/bridge/docker-setup.ts";
@@ -107,7 +107,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
 }
 
 /**
- * A broker that was started on demand here notices the bridge within a second and exits; its agents then use the bridge.
+ * Waits for a broker started on demand here: within a second it sees the bridge and exits; its agents use the bridge.
  */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
@@ -116,7 +116,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Uses the bridge that is set up here, whatever MEMPALACE_BROKER says. */
+/** Returns a configuration for the bridge that is set up here, whatever MEMPALACE_BROKER says. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }
@@ -165,7 +165,7 @@ function key({ config, out }: BridgeCall): number {
 function describe(state: ReturnType<typeof readState>): string {
   if (state === undefined) return "has not run yet";
   const since = formatDuration(Math.max(Date.now() - state.sinceMs, 0));
-  // An older resident reports no hint. The hint `palace bridge status` is useless to a user who has just typed it.
+  // An older resident reports no hint, and `palace bridge status` is useless to a user who has just typed it.
   const isOwn = [undefined, "", "palace bridge status"].includes(state.hint);
   const hint = isOwn ? "" : ` → ${state.hint}`;
   return `${state.state} for ${since}, ${state.channels} open${state.why === "" ? "" : `; ${state.why}${hint}`}`;

@@ -1,4 +1,4 @@
-/** `palace call TOOL [JSON|-]`: calls one MCP tool from the command line. */
+/** `palace call TOOL [JSON|-]` calls one MCP tool from the command line. */
 import { text as readText } from "node:stream/consumers";
 import { newKey } from "../../base/ids.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
@@ -6,7 +6,7 @@ import { findTool, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { callOrSpool, isRefusal, readArguments } from "../tool-call.ts";
 import { defineVerb } from "../define-verb.ts";
 
-/** Exit code when the tool refused; a call that could not be made has its error's own exit code. */
+/** Exit code if the tool refused. If the call could not be made, the exit code is the error's own. */
 const EXIT_REFUSED = 1;
 
 export const verb = defineVerb({

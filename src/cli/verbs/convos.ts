@@ -1,4 +1,4 @@
-/** `palace mine convos DIR`: files the transcripts of conversations with agents and people. */
+/** `palace mine convos DIR` files the transcripts of conversations with agents and people. */
 import { dirname, join } from "node:path";
 import { feedTranscripts } from "../../feeders/convo-miner/file-transcripts.ts";
 import { surveyTranscripts, wingOf } from "../../feeders/convo-miner/source.ts";

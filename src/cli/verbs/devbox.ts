@@ -1,4 +1,4 @@
-/** `palace devbox`: the compose stack of this clone, or of this package. */
+/** `palace devbox` manages the compose stack of this clone or package. */
 import type { DevboxCall } from "../devbox/call.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
 

@@ -1,6 +1,4 @@
-/**
- * `mempalace-docs DIR`, `palace mine docs DIR`, `mine projects DIR` and `mine formats DIR`: file the documents of a folder.
- */
+/** Implements `mempalace-docs DIR` and `palace mine docs|projects|formats DIR`, which file a folder's documents. */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import type { parseArgs } from "node:util";
@@ -47,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** Finds the project of a file, which is then filed alone. */
+/** Finds the project of a single file to file. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
@@ -142,7 +140,7 @@ type DocumentsCommand = {
   options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
 };
 
-/** Returns the exit code. Errors: CONFIG_USAGE. */
+/** Mines documents and returns the exit code. Errors: CONFIG_USAGE. */
 function mineDocuments({ options, ...command }: DocumentsCommand): Promise<number> {
   const { values, config, out } = command;
   const { front } = options;
@@ -166,7 +164,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Printed for a folder that holds no file of the kind. */
+/** Texts for a folder without a file of the kind. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",

@@ -1,4 +1,4 @@
-/** `palace export DIR`: writes a fresh palace for MemPalace, through a real Chroma. */
+/** `palace export DIR` writes a new palace for MemPalace, through a real Chroma. */
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-/** `palace gate`: runs the host's end of an SSH bridge, and manages the `authorized_keys` entries that lead to it. */
+/** `palace gate` runs the host's end of an SSH bridge, and manages its entries in `authorized_keys`. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { authorizeKey, revokeKey } from "../../wire/bridge/authorized-keys.ts";
@@ -50,7 +50,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Uses absolute paths and the current settings, because sshd starts it with almost no environment. */
+/** Returns the command with absolute paths and the current settings: sshd gives it almost no environment. */
 function gateCommand(config: Config, env: Env): string[] {
   const [node, file] = executable("palace");
   const { palace } = config.handedOn();

@@ -1,11 +1,11 @@
-/** `palace mine git [DIR]`: files the commits of a git repository. */
+/** `palace mine git [DIR]` files the commits of a git repository. */
 import { quoted } from "../../base/shell-word.ts";
 import { COMMITS_MAX, feedCommits, type GitReport } from "../../feeders/git-miner/file-commits.ts";
 import { FEED_OPTIONS, feedPlace, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import { defineVerb, readCount } from "../define-verb.ts";
 
-/** Commits that are looked at unless somebody says otherwise. */
+/** Number of commits to examine, unless the user gives another. */
 const COMMITS_USUAL = 1_000;
 
 export const verb = defineVerb({

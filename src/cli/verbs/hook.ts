@@ -1,7 +1,7 @@
 /**
- * `palace hook`: agents' hooks, the pi extension and the opencode plugin run it. It never fails an agent or delays it by
- * more than one second, counted from the start of the process; then it ends without an answer. stdout carries only the
- * answer; errors go to the log.
+ * Implements `palace hook`, for agents' hooks, the pi extension and the opencode plugin. It never fails an agent or
+ * delays it by more than one second, counted from the start of the process; then it ends without an answer. stdout has
+ * only the answer; errors go to the log.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -65,14 +65,14 @@ export const verb: Verb = {
     else {
       const scene = usable(what, values, env);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
-      // The answer is written at once and whole.
+      // Writes the answer at once and whole.
       if (text !== "") process.stdout.write(`${text}\n`);
     }
     return 0;
   },
 };
 
-/** An unknown option, from another version's hook entry, must not stop an agent, as exit code 2 would. */
+/** Parses the arguments. An unknown option, of another version, must not stop an agent, as exit code 2 would. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
@@ -82,7 +82,7 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-/** Undefined for settings that cannot be used: they must not fail an agent. */
+/** Returns the context; undefined if the settings are faulty, because that must not fail an agent. */
 function usable(what: string, values: Values, env: Env): Scene | undefined {
   try {
     return sceneOf(what, values, env);
@@ -91,7 +91,7 @@ function usable(what: string, values: Values, env: Env): Scene | undefined {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE. */
+/** Makes the context. Errors: CONFIG_BAD_VALUE. */
 function sceneOf(what: string, values: Values, env: Env): Scene {
   const config = loadConfig(env, { palace: values.palace });
   const write = logFile(join(config.paths.stateDir, "hook.log"));

@@ -1,4 +1,4 @@
-/** `palace import FILE|DIR`: merges another memory into the running one. */
+/** `palace import FILE|DIR` merges another memory into the running one. */
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory, type OtherMemory } from "../../memory/backup/other-memory.ts";
@@ -56,7 +56,7 @@ type Asked = {
   signal: AbortSignal;
 };
 
-/** Returns undefined when Ctrl-C came before anything was sent. */
+/** Merges the memory. Returns undefined if Ctrl-C came before anything was sent. */
 async function merge(config: Config, { from, isDry, values, out, signal }: Asked): Promise<Joined | undefined> {
   let other: OtherMemory;
   const isHere = config.endpoint === undefined && !isBridged(config);
@@ -90,7 +90,7 @@ async function merge(config: Config, { from, isDry, values, out, signal }: Asked
   }
 }
 
-/** Name in the journal: the same for every run from one path, so that one undo takes all of them back. */
+/** Returns the name in the journal: the same for every run from one path, so that one undo covers all of them. */
 function importerOf(from: string): string {
   return `palace import ${createHash("sha256").update(from).digest("hex").slice(0, 8)}`;
 }

@@ -1,6 +1,4 @@
-/**
- * `palace install` and `palace install remove`: wire coding agents to the palace, one after another, and take that out again.
- */
+/** Implements `palace install` and `palace install remove`, which wire coding agents to the palace and unwire them. */
 import { type AgentName, AGENTS } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { install, type Outcome, type Parts, uninstall } from "../../agents/install/install.ts";
@@ -99,17 +97,17 @@ function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output
 }
 
 type Job = {
-  /** `all`: every agent that `isMeant` accepts. */
+  /** `all` means every agent that `isMeant` accepts. */
   name: AgentName | "all";
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
   words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
-  /** Lists the rivals of our wiring that the agent has or prefers. */
+  /** Lists what the agent prefers to our wiring or runs beside it. */
   rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
 };
 
-/** The exit code. Errors: of an agent that was named. */
+/** Runs the job and returns the exit code. Errors: those of an agent that was named. */
 function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
   const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
   const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];

@@ -1,7 +1,4 @@
-/**
- * `palace outcome`: shows the memories that learn from outcomes, explains why a memory is where it is, and takes a
- * person's own verdict on it.
- */
+/** `palace outcome` lists memories that learn from outcomes, explains their scores, and records a person's judgment. */
 import { resolve } from "node:path";
 import { type Client, connectClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -45,7 +42,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
          send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
-/** In the journal; `palace history undo --client` takes the name. */
+/** Name in the journal, which `palace history undo --client` accepts. */
 const IMPORTER = "palace outcome import";
 
 type Asked = {
@@ -66,7 +63,7 @@ type Asked = {
   out: Output;
 };
 
-/** By their names: how many arguments each takes, at least and at most, and what it does. */
+/** Call → its least and greatest number of arguments, and what it does. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -82,7 +79,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Which call each option is of. */
+/** Option → the call that takes it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -94,10 +91,10 @@ const TAKERS = {
   off: "door",
 } as const;
 
-/** Collections that `list` shows unasked: books are many chunks, and `books` lists them. */
+/** Collections that `list` shows by default. Books have many chunks, so `books` lists them. */
 const LISTED = ["working", "history", "patterns", "memory_bank"];
 const SORTS = ["recency", "score"] as const;
-/** The broker's own bound. */
+/** The broker's own limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
 const TELLINGS = ["worked", "failed", "partial"];
@@ -124,7 +121,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Has no client of its own: the broker that it asks may be ended for another one. */
+/** Opens or shows the door. It has no client, because a restart may end the broker that it asks. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;
@@ -243,7 +240,7 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   return 0;
 }
 
-/** Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the explanation of a memory. Errors: PROTOCOL_BAD_PARAMS. */
 async function told(client: Client, id: string): Promise<MemoryTold> {
   const answer = await client.call("outcome.why", { id });
   if (answer.found) return answer;
@@ -267,7 +264,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   return 0;
 }
 
-/** Characters. The broker knows the bounds. */
+/** Reads a number of characters; the broker checks its range. */
 function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
   const value = values[option];
   if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
@@ -314,7 +311,7 @@ async function exportFolder({ client, config, first: dir, values, out }: Asked):
   return out.answer(exported, out.spelled(describeExport(exported)));
 }
 
-/** Errors: CONFIG_USAGE for a name that Roampal's registry does not hold. */
+/** Returns the profile. Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
 async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");

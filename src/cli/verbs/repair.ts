@@ -1,4 +1,4 @@
-/** `palace repair`, `repair migrate` and `repair compact`: each is one job of the broker. */
+/** Implements `palace repair`, `repair migrate` and `repair compact`; each is one job of the broker. */
 import { answerJob } from "../report/job.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";

@@ -1,4 +1,4 @@
-/** `palace backup restore`: puts a backup in the place of the palace and keeps the old state aside. */
+/** `palace backup restore` replaces the palace with a backup and keeps the old state aside. */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -114,7 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Called without Ctrl-C: the swap takes a moment, and an interrupted one would only be finished later. */
+/** Swaps the palaces in a moment. Call it without Ctrl-C: an interrupted swap would only be finished later. */
 async function exchange(
   config: Config,
   file: string,
@@ -136,7 +136,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     ({ stopped } = await stopBroker(config));
-    // An engine that starts its broker again at once may be quicker than we are.
+    // An engine that restarts its broker at once may be quicker than we are.
     pending = await underLock(config, swap).catch(async (error: unknown) => {
       if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
       await stopBroker(config);
@@ -145,12 +145,12 @@ async function exchange(
   } finally {
     if (!wasStopped) clearStop(config);
   }
-  // The broker starts only after a swap, because its own error would hide what prevented one.
+  // The broker starts only after a swap, because its own error would hide what prevented the swap.
   if (stopped && !noStart) await ensureBroker(config);
   return { aside: asideOf(paths, pending), started: stopped && !noStart };
 }
 
-/** Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
+/** Runs the work under the palace's lock. Errors: PALACE_LOCKED while a broker or MemPalace has the palace. */
 async function underLock(config: Config, work: () => PendingRestore): Promise<PendingRestore> {
   const { lockFile, palaceDir, upstreamLocksDir: locksDir } = config.paths;
   const lock = await waitForLock(lockFile);
@@ -165,7 +165,7 @@ async function underLock(config: Config, work: () => PendingRestore): Promise<Pe
   }
 }
 
-/** A broker that has just ended releases the lock in a moment. */
+/** Waits for the lock: a broker that has just ended releases it in a moment. */
 async function waitForLock(file: string): Promise<LifetimeLock> {
   for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
     const lock = takeLock(file, false);

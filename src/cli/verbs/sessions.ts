@@ -1,4 +1,4 @@
-/** `mempalace-session`, `palace mine sessions`: files the sessions of opencode, Claude Code or pi. */
+/** Implements `mempalace-session` and `palace mine sessions`, which file sessions of opencode, Claude Code or pi. */
 import { feedSessions, type SessionReport } from "../../feeders/session-miner/file-sessions.ts";
 import { openSource } from "../../feeders/session-miner/open.ts";
 import type { HarnessName } from "../../feeders/session-miner/session.ts";
@@ -9,7 +9,7 @@ import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
-/** Sessions with fewer messages are left out unless somebody says otherwise. */
+/** Least messages of a session to file, unless the user gives another number. */
 const MESSAGES_MIN = 3;
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
@@ -71,7 +71,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
 
 function sumOf(report: SessionReport): string {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
-  // Users of 1.x alone need no word about it.
+  // Users of 1.x alone need not see the generations.
   const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
   const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
   const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;

@@ -1,4 +1,4 @@
-/** `palace shim`: runs the stdio shim, for agents that are configured with `palace` itself. */
+/** `palace shim` runs the stdio shim, for agents that are configured with `palace` itself. */
 import { UNNAMED_AGENT } from "../../protocol/spec.ts";
 import { runShim } from "../../wire/shim.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -15,7 +15,7 @@ agent's MCP config; no other arguments are needed.`,
       config.agentName ?? UNNAMED_AGENT,
       async () => (await import("../../broker/tools/offline.ts")).OFFLINE_RULES,
     );
-    // The shim ends the process when its agent goes.
+    // The shim ends the process when its agent disconnects.
     return new Promise<number>(() => {});
   },
 });

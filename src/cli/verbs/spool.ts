@@ -1,4 +1,4 @@
-/** `palace status spool`: lists and delivers the writes that wait on this machine for a broker. */
+/** `palace status spool` lists and delivers the writes that wait on this machine for a broker. */
 import { text as readText } from "node:stream/consumers";
 import { connectClient } from "../../wire/client/client.ts";
 import { parseMessage } from "../../wire/client/send-spooled.ts";
@@ -47,7 +47,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Errors: CONFIG_USAGE. */
+/** Checks the arguments. Errors: CONFIG_USAGE. */
 function assertUse(what: string, name: string | undefined, given: string | undefined): void {
   const help = "palace status spool --help";
   if (!["list", "replay", "show"].includes(what))
@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
 }
 
-/** Errors: CONFIG_USAGE when the name fits none, or several. */
+/** Finds a refused write. Errors: CONFIG_USAGE if no write has the name, or several have it. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
@@ -76,7 +76,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Errors: CONFIG_BAD_VALUE for a file of another kind. */
+/** Reads a refused write. Errors: CONFIG_BAD_VALUE for another kind of file. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
@@ -92,7 +92,7 @@ function argumentsOf({ line }: SpooledWrite): unknown {
   return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
 }
 
-/** Moves one refused write, or all of them, back among those that wait. */
+/** Moves one refused write, or all of them, back to the waiting ones. */
 function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);

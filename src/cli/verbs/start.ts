@@ -1,4 +1,4 @@
-/** `palace start`: starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
+/** `palace start` starts the broker and lifts a stop by hand; with --new also where a palace vanished. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
@@ -40,7 +40,7 @@ Starts the broker if none is running, and lets agents start it again by themselv
   },
 });
 
-/** Errors: the broker's own, BROKER_START_FAILED. */
+/** Starts a broker with a new palace. Errors: the broker's own, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

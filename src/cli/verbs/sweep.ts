@@ -1,4 +1,4 @@
-/** `palace mine sweep DIR`: files every message of Claude Code's transcripts, whole. */
+/** `palace mine sweep DIR` files every message of Claude Code's transcripts, whole. */
 import { surveyTranscripts } from "../../feeders/convo-miner/source.ts";
 import { sweepTranscripts } from "../../feeders/convo-miner/sweep.ts";
 import { feedPlace, MINE_OPTIONS, runMine } from "../feeding/mining.ts";
@@ -18,7 +18,7 @@ DIR may be one file. A message is filed once, however often the command is run.
   args: [1, 1],
   place: feedPlace,
   run: ({ values, args: [dir = ""], config, out }) => {
-    // Upstream sweeps subagents' messages as well.
+    // Upstream also sweeps subagents' messages.
     const survey = surveyTranscripts(dir, true);
     const limit = readCount(values.limit, "limit", 0);
     return runMine({

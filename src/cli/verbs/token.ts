@@ -1,7 +1,4 @@
-/**
- * `palace bridge token`: manages names, roles and secrets of clients of the TCP door. It edits the palace's own file, with or
- * without a broker.
- */
+/** `palace bridge token` manages clients of the TCP door in the palace's own file, with or without a broker. */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";

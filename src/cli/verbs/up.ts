@@ -1,4 +1,4 @@
-/** `palace up`: starts everything and proves it. From a clone, scripts/up does this and the build before it. */
+/** `palace up` starts everything and proves that it works. From a clone, scripts/up does this after the build. */
 import { clearStop, ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
@@ -62,7 +62,7 @@ Stop: ${out.spelled(isDocker ? "palace devbox down" : "palace stop")}`);
   },
 });
 
-/** The shims get --palace when the user gave one. */
+/** Returns the folder for the shims' --palace, if the user gave one. */
 function namedHome({ home, palaceDir }: Paths): string | undefined {
   return home === palaceDir ? home : undefined;
 }

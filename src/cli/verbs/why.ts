@@ -1,4 +1,4 @@
-/** `mempalace-docs why FILE`, `palace mine why FILE`: explains what the docs feeder does with one file. */
+/** `mempalace-docs why FILE` and `palace mine why FILE` explain what the docs feeder does with one file. */
 import { explainFile } from "../../feeders/doc-miner/why.ts";
 import { shownSource } from "../../feeders/came-from.ts";
 import { connect, placeOf } from "../feeding/feeding.ts";
