@@ -65,7 +65,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   /** Text of --help: the call on the first line, then what it does. */
   usage: string;
   options?: T;
-  /** Least and greatest number of positional arguments; none by default. */
+  /** Minimum and maximum number of positional arguments; none by default. */
   args?: readonly [number, number];
   /** Demand on --palace; by default a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);

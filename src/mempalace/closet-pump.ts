@@ -16,9 +16,9 @@ export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
   /** Undefined without a public palace. */
   driver: PalaceDriver | undefined;
-  /** The reason why the pump may send nothing now. */
+  /** The reason why the pump must not send now. */
   lockedBy: () => PalaceError | undefined;
-  /** The writer's side; see memory/ledger/write/closet-writer.ts. */
+  /** Function of the writer; see memory/ledger/write/closet-writer.ts. */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;
@@ -82,7 +82,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** Starts sending once there are closets: a palace without them needs no thread and no connection. */
+  /** Starts to send if there are closets: a palace without them needs no thread and no connection. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

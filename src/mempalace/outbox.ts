@@ -9,19 +9,19 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/pub
 import { PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time that the first record after a pause waits for others: a batch costs little more than one record. */
+/** Time that the first record after a pause waits for more: a batch costs little more than one record. */
 const GATHER_MS = 25;
 /** Interval at which the list is checked without a wake-up, because vectors are computed in the background. */
 const IDLE_MS = 5_000;
 /** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Most records that the palace may refuse for good. If there are more, the palace is at fault, not the records. */
+/** Maximum number of records that the palace may refuse for good. If it refuses more, the palace is at fault. */
 const REFUSED_MAX = 256;
 /** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Interval at which an idle palace is probed: does it still exist, and is it still the same? */
+/** Interval at which an idle palace is probed: it may be gone, or replaced. */
 const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];
@@ -161,7 +161,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // There was a commit without a wake-up yet.
+    // A commit has not sent its wake-up yet.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -175,7 +175,7 @@ class Pump {
     if (this.#openedAtMs !== undefined && clock.now() - this.#openedAtMs < PROBE_MS) return;
     await driver.open();
     this.#openedAtMs = clock.now();
-    // A driver knows only after opening whether its palace is another one than last time.
+    // A driver knows only after opening whether the palace has been replaced.
     if (driver.target === this.#target || this.#stopped) return;
     await source.retarget(driver.target);
     this.#target = driver.target;
@@ -195,7 +195,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Opening the palace again will check what others changed meanwhile.
+      // The next opening will check what others changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -290,13 +290,13 @@ class Pump {
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // A wake-up shortens the wait, but a busy broker must not hammer at a palace that fails.
+    // A wake-up shortens the wait, but a busy broker must not retry a failing palace all the time.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);
   }
 
-  /** Waits until the time is over, a wake-up, or `stop`. */
+  /** Waits for `ms`, a wake-up, or `stop`. */
   async #sleep(ms: number): Promise<void> {
     this.#alarm = new AbortController();
     if (this.#woken || this.#stopped || ms <= 0) return;

@@ -16,7 +16,7 @@ import { detach } from "./detach.ts";
 const GRACE_MS = 1_000;
 /** Longest wait for the wake-up text, ms. It may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
-/** Most characters of an answer, more than a fenced text can have. */
+/** Maximum number of characters of an answer, more than a fenced text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
 /** Hook to run. `cwd`: the project's folder, if this process runs in another one. */

@@ -22,7 +22,7 @@ import { readJsonObject } from "./stdin-object.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./talk.ts";
 
 export const HOOK_NAMES = ["session-start", "stop", "session-end", "precompact"] as const;
-/** Least size of a transcript that counts as a conversation. */
+/** Minimum size of a transcript that counts as a conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
 /** Longest time to mine before a compaction, ms; agents give that hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;

@@ -36,7 +36,7 @@ const LATE_STEP_MS = 20;
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Least time for a hook: a session is filed even if starting the process alone takes a second. */
+/** Minimum time for a hook: a session is filed even if starting the process alone takes a second. */
 const WORK_MIN_MS = 250;
 /** Longest `--within`: the agent continues without waiting, and gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;

@@ -27,7 +27,7 @@ export type Outcome = {
 /** State of an agent. "read-only": something is missing, and the file for it cannot be written. */
 export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
-/** Most plans for an agent that writes its settings again and again. */
+/** Maximum number of plans for an agent that writes its settings again and again. */
 const TRIES = 5;
 
 /**

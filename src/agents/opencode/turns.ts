@@ -32,7 +32,7 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Most messages whose texts are kept; newer ones replace the oldest. */
+/** Maximum number of messages whose texts are kept; newer ones replace the oldest. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {

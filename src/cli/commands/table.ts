@@ -14,7 +14,7 @@ export const GROUPS = {
   programs: "For programs, not for people",
 } as const;
 
-/** Most verbs in the overview, without the group `programs`. */
+/** Maximum number of verbs in the overview, without the group `programs`. */
 export const VERBS_MAX = 25;
 
 export type Command = Readonly<{

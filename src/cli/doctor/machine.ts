@@ -15,7 +15,7 @@ import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-/** Least free space without a warning: enough time to act before the disk is full and a broker refuses writes. */
+/** Minimum free space without a warning: enough time to act before the disk is full and a broker refuses writes. */
 const FREE_MIN_BYTES = 256 * 1024 * 1024;
 /** Longest wait for a file system: a network one without its server never answers. */
 const ANSWER_MAX_MS = 1_000;

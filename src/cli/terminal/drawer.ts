@@ -21,7 +21,7 @@ export type ShownDrawer = {
 
 /** Length of a short id, hexadecimal digits: enough to distinguish a hundred thousand drawers. */
 const SHORT_LENGTH = 10;
-/** Fewest digits to erase a drawer: erasing cannot be undone, and a shorter part may be a typing error. */
+/** Minimum number of digits to erase a drawer: erasing cannot be undone, and a shorter part may be a typing error. */
 const TO_ERASE_MIN = 4;
 const HASHED = /_([0-9a-f]{12,})(?:_chunk_\d+)?$/;
 

@@ -41,7 +41,7 @@ type Row = {
 
 const CUT = "…";
 const TAB = "    ";
-/** Least overlap of two slices that counts as one. */
+/** Minimum overlap of two slices that counts as one. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
 /** Length from which a line is shown from the drawer on. */

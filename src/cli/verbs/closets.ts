@@ -6,7 +6,7 @@ import { plural } from "../terminal/output.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Most known names for requests of several files. With more, each request has one file, to delay other writes less. */
+/** Maximum number of known names with several files in a request. With more, a request has one file, to be short. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

@@ -27,7 +27,7 @@ be taken back. Then it lists the files that still hold it: backups, logs, source
 --match - reads the text from stdin, so that no shell keeps it in its history. --dry-run only lists. docs/how-to/forget.md says more.`;
 
 const WAIT_MS = 25_000;
-/** Most waits for the erasure before the command reports what blocks it. */
+/** Maximum number of waits for the erasure before the command reports what blocks it. */
 const ATTEMPTS_MAX = 8;
 const PREVIEW_COLUMNS = 60;
 const SHOWN_MAX = 20;

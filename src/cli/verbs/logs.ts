@@ -12,7 +12,7 @@ import { defineVerb, options, readCount } from "../define-verb.ts";
 
 const LINES_DEFAULT = 50;
 const FOLLOW_MS = 250;
-/** Most bytes to read from the end of the file, for any number of lines. */
+/** Maximum number of bytes to read from the end of the file, for any number of lines. */
 const TAIL_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 export const verb = defineVerb({

@@ -9,7 +9,7 @@ import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
-/** Least messages of a session to file, unless the user gives another number. */
+/** Minimum number of messages of a session to file, unless the user gives another number. */
 const MESSAGES_MIN = 3;
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];

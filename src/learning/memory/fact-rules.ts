@@ -2,7 +2,7 @@
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
-/** Least cosine to update a fact, and to archive one. */
+/** Minimum cosine to update a fact, and to archive one. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
 /** A text that is part of a fact means that fact if it is longer than one third of it. */

@@ -7,11 +7,11 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** Most memories that a list reads of each collection, newest first. */
+/** Maximum number of memories that a list reads of each collection, newest first. */
 const LISTED_MAX = 10_000;
 /** Drawers in one read; the broker serves other calls between two reads. */
 const PAGE = 500;
-/** Most facts in one read: twice the limit of facts filed here, because a Roampal's folder may contain more. */
+/** Maximum number of facts in one read: twice the limit of facts filed here, as a Roampal's folder may have more. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(

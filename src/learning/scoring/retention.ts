@@ -8,7 +8,7 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Most memories in one write; the next write takes more. */
+/** Maximum number of memories in one write; the next write takes more. */
 export const AGED_MAX = 200;
 
 /** Request to age memories. The write judges each one again, because it may have been scored in between. */

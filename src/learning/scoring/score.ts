@@ -18,7 +18,7 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Most memories in one call; a turn shows four. */
+/** Maximum number of memories in one call; a turn shows four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;

@@ -11,9 +11,9 @@ type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Most time that one stop of the machine counts. After a longer stop, memories live longer by the difference. */
+/** Longest time that one stop of the machine counts. After a longer stop, memories live longer by the difference. */
 const OFF_MAX_MS = 6 * 3_600_000;
-/** Least difference that counts as a jump; smaller ones are the clock's own corrections. */
+/** Minimum difference that counts as a jump; smaller ones are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;
 const SHIFTS_MAX = 100;
 

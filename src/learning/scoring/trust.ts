@@ -13,7 +13,7 @@ const UNTRIED = 0.6;
 const CHANGE = 0.05;
 /** Assumption before much is known: the number of pairs of outcomes, and how many of them contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
-/** Least share of wrong outcomes, because every source is sometimes wrong. */
+/** Minimum share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
 /** Largest share of contradictions; at half of the pairs, outcomes are chance. */
 const CONTRADICTIONS_MOST = 0.49;

@@ -14,7 +14,7 @@ const NUMBER = /^\d+$/;
 /** Characters of each text that are read: its beginning tells its subject. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
-/** Most candidates that get a boost, nearest first, so that it lifts none from far behind to the front. */
+/** Maximum number of candidates that get a boost, nearest first, so that it lifts none from far behind to the front. */
 const FOUND_MAX = 40;
 
 const NOTHING = { mentions: 0, quality: 0 };

@@ -4,11 +4,11 @@ import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
 /**
- * Least share of equal concepts in both questions. Roampal compares the first five in alphabetical order, which are equal for everything
- * that "fails after an upgrade". Source: npm run bench:learning.
+ * Minimum share of equal concepts in both questions. Roampal compares the first five in alphabetical order, which are equal for
+ * everything that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
-/** Least share of equal concepts in two wordings of one question. Source: npm run bench:learning. */
+/** Minimum share of equal concepts in two wordings of one question. Source: npm run bench:learning. */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
 /** A solution worked more than `times` × its failures + `plus`, so that one wrong outcome makes no solution. */

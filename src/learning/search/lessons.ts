@@ -37,7 +37,7 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Least uses to judge a collection by; one or two outcomes are chance. */
+/** Minimum number of uses to judge a collection by; one or two outcomes are chance. */
 const SURE_USES = 3;
 
 /**

@@ -21,10 +21,10 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
   );
 }
 
-/** Most memories that a turn shows. */
+/** Maximum number of memories that a turn shows. */
 const SLOTS = 4;
 /**
- * Least cosine of a memory that is shown unasked; a text below it is about something else. 99 of 100 questions of LoCoMo have 0.17 or
+ * Minimum cosine of a memory that is shown unasked; a text below it is about something else. 99 of 100 questions of LoCoMo have 0.17 or
  * more with the text that answers them.
  */
 const COSINE_LEAST = 0.12;

@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 export const DAYS_MAX = 365;
-/** Most fields in a filter. */
+/** Maximum number of fields in a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
 /** Candidates per call: enough to include the best of each collection. */

@@ -5,7 +5,7 @@
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Most results kept, of all agents together; a search finds five memories, twenty at most. */
+/** Maximum number of results kept, of all agents together; a search finds five memories, twenty at most. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 

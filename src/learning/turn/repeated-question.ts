@@ -2,7 +2,7 @@
 import { half } from "./exchange.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Least letters of a question that can count as repeated; "go on" may be said twice. */
+/** Minimum number of letters of a question that can count as repeated; "go on" may be said twice. */
 const LETTERS_MIN = 12;
 
 /** Words that agree, thank or ask to continue. No memory can answer a prompt that has only these. */

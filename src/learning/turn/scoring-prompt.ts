@@ -9,7 +9,7 @@ import { plainId } from "../memory/memory.ts";
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 export const MEMORY_CHARACTERS = 200;
-/** Most characters that are quoted in full, of all texts together. */
+/** Maximum number of characters that are quoted in full, of all texts together. */
 const QUOTED_MAX = 2_000;
 
 export type ToScore = { id: string; text: string };

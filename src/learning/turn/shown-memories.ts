@@ -24,9 +24,9 @@ import { wilson } from "../scoring/wilson.ts";
 
 /** Characters of the prompt that a search uses; more of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
-/** Most characters of each side's text that a third party is shown. */
+/** Maximum number of characters of each side's text that a third party is shown. */
 const SAID_CHARACTERS = 2_000;
-/** Most memories for which a turn asks scores. */
+/** Maximum number of memories for which a turn asks scores. */
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {

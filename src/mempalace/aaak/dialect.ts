@@ -75,7 +75,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Finds the known names. If the text has none, finds capitalised words that do not begin it. */
+/** Finds the known names, or else capitalised words after the first word of the text. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];
@@ -132,7 +132,7 @@ function signalsIn(lower: string, table: readonly (readonly [string, string])[])
   return [...new Set(found)].slice(0, SIGNALS_MAX);
 }
 
-/** Rounds as Python does: the exact value, half to even. A tenth has exact halves only at quarters. */
+/** Rounds to tenths like Python: by the exact value, and a half to even. Only a quarter can be exactly a half. */
 function tenths(value: number): number {
   return Number.isInteger(value * 4) ? round(value, 1) : Number(value.toFixed(1));
 }

@@ -31,7 +31,7 @@ export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
-  /** Says what happens to the palace's vectors if they cannot be adopted as they are. */
+  /** Result for the palace's vectors, if they cannot be adopted as they are. */
   detail: string;
 };
 
@@ -46,7 +46,7 @@ export type Adopter = {
   stop(): Promise<void>;
 };
 
-/** Number of texts that are embedded to find the model of a palace's vectors. A few odd ones do not decide. */
+/** Number of texts that are embedded to find the model of a palace's vectors. The majority decides. */
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 

@@ -12,7 +12,7 @@ import { DatabaseFile } from "../graph/database-file.ts";
 import { LinkFile } from "../graph/link-file.ts";
 import { ForeignRows } from "./foreign-rows.ts";
 
-/** Horizon under which every row counts as foreign. */
+/** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**

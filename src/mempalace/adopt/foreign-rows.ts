@@ -22,16 +22,16 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
-/** Rows that one read returns. */
+/** Number of rows in one read. */
 const PAGE_ROWS = 200;
 const PAGES_PER_BATCH = 10;
-/** Rows that a sample reads at each place. */
+/** Number of rows in one read of a sample. */
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is as the palace
- * held it at adoption, and we have nothing newer. `unmarked`: it has no vector and never had a digest, so it counts as
- * adopted if both sides read the same.
+ * State of a row in the ledger. `settled`: the palace must hold exactly this. `adopted`: the drawer is unchanged since
+ * its adoption. `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides read the
+ * same.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 /** SQL for the ledger's rows, and for its removals that still wait to be sent. Each statement takes the ids twice. */
@@ -110,7 +110,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Takes some rows with their vectors from all over the palace, so that the caller can find their model. */
+  /** Returns some rows with their vectors from all over the palace, so that the caller can find their model. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);
@@ -148,7 +148,7 @@ export class ForeignRows {
   #isTaken(ours: Known, row: PalaceRow): boolean {
     const { settled, adopted, unmarked } = ours;
     if (!settled && !adopted && !unmarked) return false;
-    // Adoption then gives the row its digest, see memory/ledger/write/adopt-rows.ts.
+    // Adoption then gives the row its digest (memory/ledger/write/adopt-rows.ts).
     if (isSameRow(ours, row)) return unmarked;
     return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
@@ -158,7 +158,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns drawers that the queue records as deleted. A drawer that is merely absent may have been lost. */
+  /** Returns drawers that the queue records as deleted: a drawer that is merely absent may have been lost. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -177,8 +177,8 @@ export class ForeignRows {
   }
 
   /**
-   * Chroma purges its queue as its index grows, and the records of deletions with it. In a palace that continues where
-   * the last broker left it, no row gets lost: a writer has deleted every absent one since.
+   * Returns true if Chroma has purged the records of deletions from its queue, as it does when its index grows. If the
+   * palace continues from where the last broker left it, every absent row was deleted by a writer since.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
@@ -225,7 +225,7 @@ export function hasForeign(options: ForeignOptions): boolean {
   }
 }
 
-/** Returns the vector at length one; undefined for a vector of length zero. */
+/** Scales the vector to length one; returns undefined for a vector of length zero. */
 function normalised(vector: Float32Array): Float32Array | undefined {
   let sum = 0;
   for (const value of vector) sum += value * value;

@@ -11,7 +11,7 @@ import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";
 
-/** Least cosine for one model: its exports agree to about 1e-6, Python's int8 ones to a few thousandths. */
+/** Minimum cosine for one model: its exports agree to about 1e-6, Python's int8 ones to a few thousandths. */
 const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;

@@ -24,7 +24,7 @@ export type Survey = {
   queued: number;
   /** Drawers with a vector that can be read. */
   vectors: number;
-  /** Dimensions of a vector; null without vectors. */
+  /** Number of dimensions of a vector; null without vectors. */
   width: number | null;
   /** The reason why the index cannot be read. */
   torn: string | null;

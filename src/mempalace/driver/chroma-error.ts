@@ -8,7 +8,7 @@ import { widthError } from "./limits.ts";
 const TEXT_MAX = 200;
 /** Example: "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
-/** Words of a server whose index files are torn (engine.md 2): the rows may still be whole, the vectors are not. */
+/** Matches errors of a server with torn index files (engine.md 2): rows may still be whole, vectors are not. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
 /** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */

@@ -1,7 +1,7 @@
 /**
- * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. Two plain
- * requests replace the npm client, which resolves an embedding function whenever it sees a collection, and complains on
- * stderr that upstream's default one is missing. We send our own vectors. Imported by chroma.ts only.
+ * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two
+ * plain requests instead of using the npm client: that resolves an embedding function whenever it sees a collection,
+ * and complains on stderr that upstream's default one is missing. We send our own vectors. Imported by chroma.ts only.
  */
 import type { ChromaConfig } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";

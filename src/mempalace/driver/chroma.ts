@@ -1,6 +1,6 @@
 /**
- * The driver for a Chroma server, told apart by the URL: a compose service, a remote one, or Chroma Cloud. The outbox
- * feeds it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
+ * The driver for a Chroma server: a compose service, a remote one, or Chroma Cloud, as the URL says. The outbox feeds
+ * it; it may also answer vector queries. Every request has a time-out, and at most one write runs. Imported by
  * broker/palace/palace.ts and tests.
  */
 import type { Collection } from "chromadb";
@@ -31,7 +31,7 @@ import {
 const REMOVE_KEY = Number.NaN;
 /** Metadata that upstream stores for a record without any, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client has a type for each kind of list. */
+/** The client has one type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;
 
 /** Options of the driver. `collection` defaults to the drawers' collection. */
@@ -87,7 +87,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Without the wait the cut-off write could arrive after the next one, and an older text would win.
+    // Without this wait, the cut-off write could arrive after the next one, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -206,8 +206,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * Makes the client's view of one collection for one request, because the client takes its abort signal when it is
- * created. That is cheap. It gets the server's limits, or a new client would ask for them before each write.
+ * Makes the client's view of one collection for one request, because a client takes its abort signal when it is
+ * created. That is cheap: the client gets the server's limits and need not ask for them.
  */
 async function collectionOf(
   place: ChromaPlace,
@@ -236,7 +236,7 @@ async function importClient(): Promise<typeof import("chromadb")> {
   }
 }
 
-/** Names a metadata key that the client would lose: it copies metadata by assignment. */
+/** Returns why a record cannot be sent: the client copies metadata by assignment, which loses a key `__proto__`. */
 function unsendable({ metadata }: PalaceRecord): string | undefined {
   if (!Object.hasOwn(metadata, "__proto__")) return undefined;
   return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";

@@ -13,7 +13,9 @@ import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/** Records of one transaction. Full text takes most of its time, and a reader of the palace waits at most that long. */
+/**
+ * Number of records in one transaction, which is how long a reader of the palace may wait. Full text takes most of it.
+ */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 
@@ -38,7 +40,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id of the collection that the first record will create, so that a target has its name from the start. */
+  /** Id of the collection that the first record will create. A target thus has its name from the start. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
@@ -61,7 +63,7 @@ class FilesDriver implements PalaceDriver {
 
   async open(): Promise<void> {
     const { log, palaceDir, mayMend = () => true } = this.#options;
-    // Many brokers of a new palace end before they send a record. They do not need the thread, nor pay for its start.
+    // Many brokers of a new palace end before they send a record, so the thread does not start yet.
     if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
       this.#collectionId = this.#plannedId;
       this.#isOpen = true;

@@ -5,7 +5,7 @@
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Records in one short write to a local server: 100 cost the same per record as 1,000 (engine.md 2). */
+/** Number of records in one write to a local server; 1,000 cost the same per record but take longer (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
 /** Quotas of Chroma Cloud. Source: docs.trychroma.com/cloud/quotas-limits, 2026-11; most can be raised. */
@@ -20,7 +20,7 @@ export const CLOUD_LIMITS = {
   metadataValueSizeMaxBytes: 4_096,
 } as const;
 
-/** Text and vectors of one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
+/** Bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
 const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** `settleMs`: after an unanswered write, time for the server to finish or drop it before the next one. */

@@ -1,5 +1,5 @@
 /**
- * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): beyond one machine, the search runs
+ * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the search runs
  * beside the vectors. Rows and cosines of single drawers come from the ledger, which holds every vector anyway.
  */
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
@@ -15,7 +15,7 @@ export type DriverVectorIndexOptions = {
   };
 };
 
-/** Nearest rows to fetch from a palace that cannot filter by source or time; we filter them here. */
+/** Number of nearest rows to fetch from a palace that cannot filter by source or time; we then filter them here. */
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader }: DriverVectorIndexOptions): VectorIndex {

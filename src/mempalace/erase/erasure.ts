@@ -3,8 +3,8 @@
  * transaction. The entry is struck off when the palace, the graph's file and the ledger hold nothing of it any more.
  * After a kill the next broker repeats it. Imported by broker/palace/palace.ts.
  *
- * The steps, with fault points between them: removals reach the palace → its queue, index, full text and pages → the
- * graph's file → the ledger's full text, pages and log → struck off.
+ * Order, with a fault point after each step: send the removals to the palace; erase them from its queue, index, full
+ * text and pages; erase the graph's file; erase the ledger's full text, pages and log; strike the entry off.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -71,7 +71,7 @@ class Eraser {
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** The ledger's own files hold nothing of entries up to this one. */
+  /** The ledger's own files hold nothing of entries up to this number. */
   #rewrittenSeq = 0;
   #stopped = false;
 
@@ -175,7 +175,7 @@ class Eraser {
         );
       return undefined;
     }
-    // If a Chroma writes its index meanwhile, it loses what it adds.
+    // A Chroma that writes its index meanwhile would lose that write.
     const locked = lockedBy();
     if (locked !== undefined) return locked.message;
     const release = await hold();
@@ -199,7 +199,7 @@ class Eraser {
     return undefined;
   }
 
-  /** Truncates the ledger's log; tries again, because readers use it for a moment at a time. */
+  /** Truncates the ledger's log. Tries several times, because readers may be using it. */
   async #cut(): Promise<boolean> {
     for (let attempt = 0; attempt < CUT_ATTEMPTS; attempt++) {
       if (await this.#options.ledger.cutLog()) return true;

@@ -1,8 +1,8 @@
 /**
- * Erases removed rows from the bytes of a palace's files on this machine, for either driver. The rows are already
- * deleted, but: the queue keeps every record with its text, the full text keeps words of deleted rows until its
- * segments are merged, pages keep deleted cells until the file is rewritten, and an index keeps vectors. Runs on the
- * erase thread while none of our writers is active; it can be repeated.
+ * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. They remain in four
+ * places: the queue keeps every record with its text, the full text keeps words until its segments are merged, pages
+ * keep cells until the file is rewritten, and an index keeps vectors. Runs on the erase thread while none of our
+ * writers is active; it can be repeated.
  */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +71,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // Chroma never reads from the queue again what the rows hold, except the vector.
+  // For existing rows, Chroma reads only the vector from the queue again.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')

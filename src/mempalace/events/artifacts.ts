@@ -1,4 +1,4 @@
-/** Artifacts: exact texts that agents hand to each other, such as patches, files and logs. Runs on the log's thread. */
+/** Stores artifacts: exact texts that agents send to each other, such as patches and logs. Runs on the log's thread. */
 import type { Artifact, LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -31,7 +31,9 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
-/** Bytes of one list of events. In JSON within JSON a character may take seven, and an answer must fit into a frame. */
+/**
+ * Maximum size of a list of events: a character may take seven bytes in nested JSON, and an answer must fit a frame.
+ */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;
@@ -91,7 +93,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Lists the newest first, unless a position to continue from is given. */
+/** Lists the newest events first, or continues from a given position. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));

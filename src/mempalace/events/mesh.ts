@@ -24,7 +24,7 @@ export function meshPeers(
   };
   const shown = peers.map((peer) => {
     const state = published.peers[peer.name];
-    // The setting's address overrides the one that the hub published last.
+    // The setting's address overrides the address that the hub published last.
     return { ...(isRecord(state) ? state : {}), ...peer };
   });
   const named = new Set<unknown>([replicaId, ...shown.map((peer) => (peer as { replica_id?: unknown }).replica_id)]);

@@ -59,7 +59,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
 
-/** Returns true for a closed file in WAL mode: even a reader would create a file beside it. */
+/** Returns true for a closed file in WAL mode, beside which even a reader would create a file. */
 export function isClosedWal(palaceDir: string): boolean {
   const file = chromaFile(palaceDir);
   return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
@@ -76,7 +76,7 @@ export function readHead(database: ChromaDatabase): number {
   return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
 }
 
-/** Returns the collections, Chroma's default database first, which MemPalace uses: others may use the same name. */
+/** Returns the collections. Those of Chroma's default database come first, because MemPalace uses that one. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   return database
@@ -107,7 +107,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   }
 }
 
-/** Counts rows that the index on disk lacks: it must have every row up to its mark. The queue has the newer vectors. */
+/** Counts rows that are missing in the index on disk: it must have every row up to its mark; the queue has the rest. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const mark = database
     .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
@@ -137,7 +137,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   );
 }
 
-/** Returns false for the moment between Chroma's creation of the file and of its tables. */
+/** Returns true if Chroma has created its tables, which it does a moment after it has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }
@@ -151,7 +151,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns missing tables, out of those that a palace is read from and those in `more`. */
+/** Returns the missing tables: of those that every read needs, and of `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const found = database

@@ -19,16 +19,16 @@ import { openSegment, type Segment } from "./segment.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Rows of the queue in one read; each has some ten bytes without its vector. */
+/** Number of rows of the queue in one read; each has about ten bytes without its vector. */
 const QUEUE_PAGE = 5_000;
-/** Largest valid mark. A known fault of upstream makes larger ones (palace.md 10.5), which say nothing. */
+/** Largest valid mark. A known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
 const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
   return `persistent://default/default/${id}`;
 }
 
-/** Returns the last number that a segment has applied; undefined if there is none, or an impossible one. */
+/** Returns the number of the last record that a segment has applied; undefined without a valid one. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
   const mark = seqOf(
     database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
@@ -52,7 +52,7 @@ export function presentIds(
   return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
 }
 
-/** Rows in one read: a writer of the palace waits for a millisecond or two at most. */
+/** Number of rows in one read: a writer of the palace waits a millisecond or two at most. */
 const COUNT_PAGE_ROWS = 500;
 
 /**

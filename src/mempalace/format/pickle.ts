@@ -16,7 +16,7 @@ export class PickleError extends Error {
 }
 
 const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData";
-/** Largest stack, deeper than any index; only a hostile pickle needs more. */
+/** Maximum size of the stack, enough for any index; only a hostile pickle needs more. */
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 

@@ -20,8 +20,8 @@ export type WholeSegment = {
   dimensions: number;
   ids: ReadonlySet<string>;
   /**
-   * The reason why Chroma cannot use an index whose parts can be read: a flush that was killed before its last file,
-   * the pickle. One vector without an id makes every query fail (measured with 1.5.9: "Error finding id").
+   * The reason why Chroma cannot use an index whose parts can be read: the flush was killed before it wrote its last
+   * file, the pickle. One vector without an id makes every query fail (measured with 1.5.9: "Error finding id").
    */
   stale: string | undefined;
   /** Returns Float32Array[dimensions] as stored: normalised if the space is cosine. Undefined for an unknown id. */
@@ -45,7 +45,7 @@ const AT = {
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
-/** Most levels of an element: hnswlib gives each level a chance of 1 in M of the next one. */
+/** Maximum number of levels of an element: hnswlib gives each level a chance of 1 in M of the next one. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Bytes of each element in length.bin. */
@@ -58,7 +58,7 @@ const PICKLE_SIZE_MAX_BYTES = 1024 * 1024 * 1024;
 
 class Torn extends Error {}
 
-/** Opens a segment; an unreadable one is torn. The caller closes a whole one. Errors: none. */
+/** Opens a segment, which the caller closes. An unreadable one is reported as torn. Errors: none. */
 export function openSegment(folder: string): Segment {
   let fd: number | undefined;
   try {
@@ -88,7 +88,7 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Most links of one element, on an upper level and on the lowest. */
+  /** Maximum number of links of one element, on an upper level and on the lowest. */
   upperLinks: number;
   lowestLinks: number;
 };
@@ -168,7 +168,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
 /** Checks upper levels. For each element: the size of its lists in bytes, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
-  // A file of hundreds of gigabytes, mostly holes, has been seen in the field.
+  // Files of hundreds of gigabytes, mostly holes, have occurred.
   if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
     throw new Torn("link_lists.bin is too long");
   const bytes = readFileSync(file);

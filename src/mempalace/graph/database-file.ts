@@ -16,7 +16,7 @@ const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
 const BUSY_TIMEOUT_MS = 2_000;
 /** Version of an absent file, in place of SQLite's count of others' commits. */
 const ABSENT = "absent";
-/** Name under which the file is attached to the ledger's connection, which can only read. */
+/** Name of the file in the ledger's connection, to which it is attached. The connection can only read. */
 const THEIRS = "public_graph";
 
 /** Upstream's own schema. */
@@ -127,7 +127,7 @@ export class DatabaseFile {
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     // Upstream has rows that refer to missing rows.
     database.pragma("foreign_keys = OFF");
-    // The ledger strikes off rows that were sent, so they must survive a power cut.
+    // The ledger strikes off the rows that were sent, so they must survive a power cut.
     database.pragma("synchronous = FULL");
     this.#database = database;
     this.#inode = inode;

@@ -1,7 +1,7 @@
 /**
  * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each as a whole and under upstream's
- * lock for it. Records without an id, and other values beside the list, stay unchanged. A file that cannot be read is
- * not touched. Runs on the graph thread.
+ * lock for it. Records without an id, and values beside the list, stay unchanged. A file that cannot be read is not
+ * touched. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -27,8 +27,8 @@ const HALLWAYS_VERSION = 1;
 const FLOATS = new Set(["strength", "stability"]);
 
 /**
- * Finds the database into which MemPalace 3.12 moves its hallways at its first write of one; undefined if there is
- * none. A `hallways.json` written beside it harms that MemPalace, so we change neither.
+ * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none.
+ * A `hallways.json` written beside it harms that MemPalace, so we change neither.
  */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
@@ -130,8 +130,8 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file, named after its path; 3.11 removes it after use. Returns undefined if this user
-   * has no MemPalace, because no folder is created just for a lock.
+   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no
+   * MemPalace, because we do not create a folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;

@@ -52,7 +52,7 @@ export class GraphSide {
     for (const file of this.#files) {
       try {
         const found = file.look(this.#ledger);
-        // A spread would fail: a large file has more rows than a call can take arguments.
+        // A spread would fail, because a large file has more rows than a call can take arguments.
         for (const row of found?.rows ?? []) finding.rows.push(row);
         for (const row of found?.missing ?? []) finding.missing.push(row);
         for (const row of found?.deleted ?? []) finding.deleted.push(row);

@@ -47,7 +47,7 @@ export type GraphSync = {
 
 /** Interval at which the files are checked without a query. */
 const LOOK_MS = 2_000;
-/** Time that a commit waits for others, to be sent with them. */
+/** Time that a commit waits for other commits, to be sent with them. */
 const GATHER_MS = 25;
 /** Longest wait of a query for foreign writes. */
 const FRESH_MAX_MS = 250;
@@ -55,9 +55,9 @@ const FRESH_MAX_MS = 250;
 const SENT_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
-/** Rows adopted in one ledger transaction; agents' writes run in between. */
+/** Number of rows adopted in one ledger transaction; agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** Most rounds in a row: a process that writes continuously must not keep this loop busy for ever. */
+/** Maximum number of rounds in a row, so that a process that writes all the time does not keep this loop busy. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
@@ -99,7 +99,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // Starts the thread while the commit waits for others; the step reports a failure.
+    // Starts the thread while the commit waits; the step reports a failure.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -109,7 +109,7 @@ class Sync {
 
   /** Sends what was committed without waiting for more. A failed file waits for the next try. */
   async sendNow(): Promise<void> {
-    // Lets the wake-up of this commit run first.
+    // Lets this commit's wake-up run first.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -176,7 +176,7 @@ class Sync {
     await this.#thread.close();
   }
 
-  /** Joins a queued step of that kind that has not begun, or adds one. Never rejects. */
+  /** Queues a step, unless one of its kind is queued and has not begun. Never rejects. */
   #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
     const waiting = this.#queued.get(kind);
     if (waiting !== undefined) return waiting;

@@ -4,7 +4,7 @@
  */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** A stamp that is further ahead is ignored. */
+/** Time ahead of the wall clock beyond which a stamp is ignored. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {

@@ -92,7 +92,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns false if another file has replaced this one: the next use opens it. */
+  /** Returns true if the log was deleted, but not if another file has replaced this one: the next use opens it. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
@@ -105,7 +105,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Closes the file after saving a deleted log: SQLite saves it only if no other process has the file open. */
+  /** Closes the file. First saves a deleted log, which SQLite only does if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

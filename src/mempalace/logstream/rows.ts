@@ -19,7 +19,7 @@ type ArtifactRow = Artifact & { content: string; metadata_json: string };
 const EVENT = `rowid AS seq, id, origin_replica, origin_seq, hlc, type, stream, room, topic, from_agent, to_agent, correlation_id,
   branch, base_commit, status, body, created_at, metadata_json`;
 const ARTIFACT = "id, kind, sha256, size_bytes, content, created_by, created_at, origin_replica, metadata_json";
-/** Most cached statements, one for each combination of columns. */
+/** Maximum number of cached statements, one for each combination of columns. */
 const KEPT_MAX = 64;
 
 export class LogRows implements LogstreamTx {

@@ -14,7 +14,7 @@ import { PalaceError } from "../../base/errors.ts";
 /** Applies one write to the log. The answer has its events under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
-/** Expired keys that one commit deletes. */
+/** Number of expired keys that one commit deletes. */
 const PRUNED_PER_COMMIT = 100;
 
 export class LogWriter {
@@ -93,7 +93,7 @@ export class LogWriter {
       );
     }
     try {
-      // A savepoint undoes the whole call if it fails halfway.
+      // A savepoint undoes the whole call if it fails half-way.
       const value = this.#database.transaction(() => {
         const answer = this.#apply(this.#tx, call);
         faultPoint("log.after-apply");

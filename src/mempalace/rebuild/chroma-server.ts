@@ -20,7 +20,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** Starts `command`, which takes Chroma's `run`, or else the first server that works. Errors: STORE_UNAVAILABLE. */
+/** Starts `command run`, or without a `command` the first server that works. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(folder: string, command: string | undefined): Promise<ChromaServer> {
   const failures: string[] = [];
   for (const argv of command === undefined ? candidates() : [[command]]) {
@@ -72,7 +72,7 @@ async function tryStart(folder: string, argv: readonly string[]): Promise<Chroma
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Finds the reason in Node's crash message: it is before Node's version, which ends the message. */
+/** Finds the reason in Node's crash message; the message ends with Node's version after it. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

@@ -1,6 +1,6 @@
 /**
  * Copies agents' events and artifacts for an export: logstream.sqlite3 at one moment, while others continue to write.
- * Events keep the name of the palace they were appended to; the export gets its own name at its first use.
+ * Events keep the name of their first palace; the export gets its own name at its first use.
  */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export async function copyEvents(palaceDir: string, folder: string): Promise<num
         `${join(palaceDir, NAME)} is damaged`,
         "put a backup in its place, and repeat it",
       );
-    // Drops our own table of keys: a repeated call reaches this palace, not the copy.
+    // Drops our own table of keys, because a repeated call reaches this palace, not the copy.
     copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
     return copy.prepare<[], number>("SELECT count(*) FROM events").pluck().get() ?? 0;
   } finally {

@@ -48,17 +48,17 @@ export type ExportInput = {
 export type ExportReport = {
   dir: string;
   drawers: number;
-  /** Drawers without a vector, which are not exported. */
+  /** Number of drawers without a vector, which are not exported. */
   leftOut: number;
-  /** Drawers filed after the request that had no vector yet. */
+  /** Number of drawers filed after the request that had no vector yet. */
   later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
-  /** Agents' events, with their artifacts. */
+  /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** The reason why no Chroma wrote it, if one was wanted and none was named. */
+  /** The reason why the files were written without Chroma, if the caller had not asked for that. */
   withoutChroma?: string;
 };
 
@@ -140,7 +140,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // A palace without rows is a palace too; a server would have created it by now.
+    // A palace without rows is a palace too. A server would have created it by now.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -258,7 +258,7 @@ function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   }
   const there = lstatSync(dir, { throwIfNoEntry: false });
   if (there === undefined) return;
-  // Refuses a symbolic link, wherever it points, because the rename would replace it.
+  // Refuses even a symbolic link, because the rename would replace it.
   if (!there.isDirectory()) throw refuse(there.isSymbolicLink() ? "is a symbolic link" : "is not a folder");
   if (readdirSync(dir).length > 0) throw refuse("is not empty");
 }

@@ -19,7 +19,7 @@ import { openSegment } from "../format/segment.ts";
 import { comparePalace } from "../reconcile/compare.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Largest valid mark; larger ones come from a known fault of upstream (palace.md 10.5) and say nothing. */
+/** Largest valid mark; a known fault of upstream makes larger ones (palace.md 10.5), which mean nothing. */
 const SEQ_MAX = 2 ** 53;
 
 export type HealthInput = { ledgerFile: string; palaceDir: string; collectionId: string | undefined };

@@ -10,7 +10,7 @@ import { chromaFile } from "../format/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
-/** Errors of the machine rather than the palace. */
+/** Matches errors that come from the machine and not from the palace. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
 /** Returns why the palace is not usable; undefined if it is, or does not exist. Errors: STORE_UNAVAILABLE. */

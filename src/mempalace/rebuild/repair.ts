@@ -22,7 +22,7 @@ export type RepairInput = {
   /** Name of the drawers' collection. */
   collection: string;
   tag: string;
-  /** Id of the drawers' collection, which stays the same, so that it stays the same target. */
+  /** Id of the drawers' collection. It stays the same, so that the palace stays the same target. */
   collectionId: string | undefined;
   /** Part of the name of the old palace's folder: before-WHY-TIME. */
   why: string;
@@ -31,7 +31,7 @@ export type RepairInput = {
 export type RepairReport = {
   drawers: number;
   hash: string;
-  /** Drawers that have no vector yet; they are sent when they have one. */
+  /** Number of drawers that have no vector yet; they are sent when they have one. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
   /** The reason why the old palace's other collections could not be read. */

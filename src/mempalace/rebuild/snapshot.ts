@@ -1,6 +1,6 @@
 /**
  * The ledger at one moment, while others continue to write. One read transaction makes sure that a palace is built and
- * verified from the same state. It reads page by page on a thread; the ledger's log grows while it is open.
+ * verified from the same state. It is read page by page on a thread; the ledger's log grows meanwhile.
  */
 import { readLink } from "../../memory/ledger/graph-row.ts";
 import { isMetadata } from "../../memory/ledger/record.ts";

@@ -26,7 +26,7 @@ const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BUSY_TIMEOUT_MS = 5_000;
 const SIDECARS = ["-journal", "-wal", "-shm"];
 
-/** Returns the draft's folder, inside the palace's: rename cannot move it from another file system. */
+/** Returns the draft's folder. It is in the palace's folder, because rename cannot move it from another file system. */
 export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
@@ -38,7 +38,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // A run that was killed before its rename left the palace in use: this folder is a second name of it.
+    // An earlier run was killed before its rename, so this folder is only a second name of the palace in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }
@@ -105,7 +105,7 @@ function mtime(folder: string): number {
 /** Moves index folders that the palace does not name, because they belong to the old palace. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
-  // A palace that cannot be read names no folder, and all may be its own.
+  // A palace that cannot be read names no folder, and each one may be its own.
   if (own.size === 0) return;
   for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
     if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
@@ -121,7 +121,7 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves everything of the old palace into its one file: SQLite would take a log beside it for the new file's. Returns
+ * Moves everything of the old palace into its one file: SQLite would read a log beside it as the new file's. Returns
  * files that must move too if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {

@@ -12,9 +12,9 @@ import { ContentHash } from "./content-hash.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Least cosine of a vector and its copy that was written as digits and normalised again. */
+/** Minimum cosine of a vector and its copy that was written as digits and normalised again. */
 const COSINE_MIN = 0.9999;
-/** Largest difference of two fractions, in steps of adjacent doubles. */
+/** Maximum difference of two fractions, in steps of adjacent doubles. */
 const FRACTION_STEPS = 2;
 
 export type Expected = {
@@ -71,8 +71,8 @@ export async function verifyCollection(
 }
 
 /**
- * Accepts a fraction that is this near to the written one: Chroma's server parses fractions fast rather than exactly,
- * and nine in a hundred of today's times become the next double (1.5.9, serde_json without `float_roundtrip`).
+ * Replaces a fraction that is nearly the written one. Chroma's server parses fractions fast rather than exactly, and
+ * nine in a hundred of today's times become the next double (1.5.9, serde_json without `float_roundtrip`).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

@@ -2,8 +2,8 @@
  * Compares the public palace with the ledger, row by row: foreign rows, and rows of ours that are missing or differ. It
  * compares states and assumes no history, so it is right after any crash. Called on a thread.
  *
- * Both sides change meanwhile, so it judges a row by what the ledger said before and after the read. The palace must
- * hold a drawer from the moment it is struck off the outbox until its removal is listed there.
+ * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. The palace must
+ * hold a drawer from the moment the outbox strikes it off until its removal is listed there.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -23,7 +23,7 @@ export type CompareInput = {
   palaceDir: string;
   /** Id of the collection that the driver writes; undefined if nothing in the palace is ours. */
   ours: string | undefined;
-  /** Position at which the last comparison ended; higher rows are newer. */
+  /** Number of the palace when this broker first looked; rows with a higher number are newer. */
   sinceSeq: number;
   /** The collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
@@ -37,17 +37,17 @@ export type Comparison = {
   /** Foreign rows written after `sinceSeq`. */
   recent: number;
   newestAtMs: number | null;
-  /** Our drawers that differ there. */
+  /** Number of our drawers that differ there. */
   changed: number;
   /** Our drawers that must be there and are missing; about MISSING_MAX of them at most. */
   missing: string[];
-  /** Rows of our collection without a vector in its index. */
+  /** Number of rows of our collection without a vector in its index. */
   unindexed: number;
   /** True if there is anything that the ledger should adopt. */
   isForeign: boolean;
-  /** Rows of the adopted collection. */
+  /** Number of rows of the adopted collection. */
   rows: number;
-  /** Rows of that collection with a number that an export or a repair does not write exactly. */
+  /** Number of those rows with a number that an export or a repair does not write exactly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
@@ -55,9 +55,9 @@ export type Comparison = {
 
 /** Wait for another process's commit, ms; a thread of its own may wait as long as Chroma does. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Rows of one read: it takes a millisecond or two, and a writer of the palace may have to wait for it. */
+/** Number of rows in one read. It takes a millisecond or two, and a writer of the palace may have to wait for it. */
 const PAGE_ROWS = 200;
-/** Most missing drawers in one result; the next comparison finds the rest. */
+/** Maximum number of missing drawers in one result; the next comparison finds the rest. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };

@@ -6,9 +6,9 @@ import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 
 export type SentCounts = {
-  /** Records that were written and answered. */
+  /** Number of records that were written and answered. */
   done: number;
-  /** Records whose outcome is unknown: the call failed. */
+  /** Number of records whose outcome is unknown, because the call failed. */
   unsure: number;
   /** True while a write runs. */
   busy: boolean;
@@ -20,7 +20,7 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** Counter that all collections of a palace share, because one write runs at a time. */
+  /** Driver whose counts all collections of a palace share, because one write runs at a time. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();

@@ -1,6 +1,6 @@
 /**
- * Types for the position of palace and driver at one look, and for the part of it that the ledger keeps between
- * brokers. Also sets the time of the next look. Used by reconciler.ts.
+ * Types for the position of palace and driver at one look, and for the part that the ledger keeps between brokers. Also
+ * sets the time of the next look. Used by reconciler.ts.
  */
 import { statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
@@ -9,7 +9,7 @@ import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.t
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
-/** Least pause between two comparisons. Comparing may take a tenth of one thread; the longest pause is a minute. */
+/** Minimum pause between two comparisons. Comparing may take a tenth of one thread; the longest pause is a minute. */
 const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
@@ -59,7 +59,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Returns true for such a record. It may be nearly empty after the shutdown marker was removed. */
+/** Returns true for such a record, which may be nearly empty after its shutdown marker was removed. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }

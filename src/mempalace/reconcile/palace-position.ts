@@ -15,7 +15,7 @@ export type LookOptions = {
 /** Longest wait of the main thread for another process's commit. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Reads the position. Undefined: try later. `unopened`: the driver has to open the palace first. Never throws. */
+/** Reads the position. Undefined: try later. `unopened`: the driver must open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -48,7 +48,7 @@ export function lookAt(
   }
 }
 
-/** Returns true if another program's lock stops us. Reads need no lock, so its changes are adopted meanwhile. */
+/** Returns true if another program's lock stops us. Reading needs no lock, so we adopt its changes meanwhile. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

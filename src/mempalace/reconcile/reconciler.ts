@@ -4,10 +4,9 @@
  * program wrote. If the counts differ, at the start or later, a thread compares palace and ledger, and the status
  * reports the result.
  *
- * Foreign rows and changes, and drawers deleted before this broker started, are adopted into the ledger
- * (mempalace/adopt). A second comparison then proves what was adopted. Our drawers that are missing without such a
- * proof, or that a foreign writer deleted while this broker ran, return to the outbox. Imported by
- * broker/palace/palace.ts.
+ * The ledger adopts foreign rows and changes, and drawers deleted before this broker started (mempalace/adopt). A
+ * second comparison then proves what was adopted. Our drawers that are missing without such a proof, or that a foreign
+ * writer deleted while this broker ran, return to the outbox. Imported by broker/palace/palace.ts.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -42,7 +41,7 @@ export type WatchOptions = {
   isLocked?: () => boolean;
   /** Undefined if foreign rows are counted but not adopted. */
   adopter?: Adopter | undefined;
-  /** Called when palace and ledger agree or cannot be compared: waiting work continues. Contract: does not throw. */
+  /** Called when palace and ledger agree or cannot be compared, so that work continues. Contract: does not throw. */
   onSettled?: () => void;
   /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
   guess: (recent: boolean) => string;
@@ -54,7 +53,7 @@ export type WatchOptions = {
 export type Watch = {
   status(): ForeignWritersReport;
   adoption(): AdoptionReport;
-  /** Returns false while the palace may hold rows that the ledger lacks: nothing may be written there. */
+  /** Returns false while the palace may hold rows that the ledger lacks: the driver must not write there. */
   isSettled(): boolean;
   /** True for a palace that cannot be compared now but was fully adopted before: it may be rebuilt. */
   wasVerified(): boolean;
@@ -64,9 +63,9 @@ export type Watch = {
 };
 
 const LOOK_MS = 2_000;
-/** Comparisons after something was sent again. */
+/** Number of comparisons after something was sent again. */
 const AGAIN = 2;
-/** Comparisons after foreign writes: Chroma numbers records in the queue and makes them readable later. */
+/** Number of comparisons after foreign writes: Chroma numbers records first and makes them readable later. */
 const LATE = 3;
 
 export function startWatch(options: WatchOptions): Watch {
@@ -101,12 +100,12 @@ class Watcher {
   adoption: AdoptionReport = NOT_ADOPTED;
   /** The palace's number when both sides last held the same. Higher numbers that are not ours are foreign. */
   #agreedHead: number | undefined;
-  /** True if a foreign writer wrote while this broker ran, and its rows were adopted. */
+  /** True if a foreign writer wrote while this broker ran and its rows were adopted. */
   #hasForeignWriter = false;
   /** True while rows still have to be adopted: the numbers may agree although the sides differ. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number at the first look of this broker without another holder. */
+  /** The palace's number when this broker first looked and no other program held the palace. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -116,12 +115,12 @@ class Watcher {
   #stopped = false;
   /** True if the driver cannot open the palace. */
   #unopened = false;
-  /** Rows that still had no vector after everything was sent again. */
+  /** Number of rows that still had no vector after everything was sent again. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Comparisons that are due although the numbers agree, to check that what was sent again has arrived. */
+  /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
   #again = 0;
-  /** Comparisons that are due for records that have a number and cannot be read yet. */
+  /** Number of comparisons still due for records that have a number and cannot be read yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -131,7 +130,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks now: a busy driver is idle only for moments, which the timer would miss. */
+  /** Looks now, because a busy driver is idle only for moments, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -168,7 +167,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Reads the position; undefined if nothing can be judged now. The report says why, if it may last. */
+  /** Reads the position; undefined if nothing can be judged now. The report says why, unless that is momentary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -232,7 +231,7 @@ class Watcher {
     return true;
   }
 
-  /** Limits of foreign work: the palace may hold older rows that this ledger never saw, or be a restored older copy. */
+  /** Limits of foreign work. The palace may have old rows that this ledger never saw, or be an older copy. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -283,7 +282,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // Remembers nothing while records are still in Chroma's queue, so that the next broker finds them.
+      // Stores no position while records are in Chroma's queue, so that the next broker finds them.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -361,7 +360,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Logs a writer beside this broker, but not rows that a MemPalace wrote before this broker.
+    // Logs a writer beside this broker, but not rows that a MemPalace wrote earlier.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
@@ -379,7 +378,9 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver had the palace open: later deletions then happen while this broker runs. */
+  /**
+   * Returns true if the driver has the palace open, or without a driver: later deletions happen while this broker runs.
+   */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

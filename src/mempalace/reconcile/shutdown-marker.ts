@@ -1,6 +1,6 @@
 /**
- * Writes and reads a clean-shutdown marker in the palace's own file. By it the next broker recognises the palace: an
- * older copy that was restored lacks it. Used by reconciler.ts.
+ * Writes and reads a clean-shutdown marker in the palace's own file. The next broker recognises the palace by it,
+ * because an older copy that was restored lacks it. Used by reconciler.ts.
  */
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";

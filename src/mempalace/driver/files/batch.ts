@@ -30,7 +30,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** The new mark, below the first foreign record that we cannot apply: Chroma has to apply it, and ours again. */
+  /** The new mark, below the first foreign record that we cannot apply, so that Chroma applies it and ours again. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 

@@ -10,7 +10,7 @@ import { MIGRATIONS } from "../../format/migrations.ts";
 const SYNC_THRESHOLD = 1000;
 const BATCH_SIZE = 100;
 
-/** Settings with which a program makes its collections. `floats`: fields that are floating point even when whole. */
+/** Settings with which a program makes its collections. `floats`: fields that are floating point even if whole. */
 export type CollectionKind = {
   space: "cosine" | "l2";
   metadata: readonly (readonly [string, string | number])[];

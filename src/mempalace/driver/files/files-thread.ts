@@ -16,7 +16,7 @@ export type FilesThreadData = {
 };
 
 export type FilesMethods = {
-  /** Returns the collection's id, also before it exists, and the reason why its index was moved away. */
+  /** Returns the collection's id, even before it exists, and the reason why its index was moved away. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;

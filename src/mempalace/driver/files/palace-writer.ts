@@ -26,7 +26,7 @@ import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
 
-/** Time to wait for another transaction, ms; Chroma waits as long. The thread has no other work. */
+/** Longest wait for another transaction, ms; Chroma waits as long. The thread has no other work. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** The migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
@@ -36,12 +36,12 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id of the collection that the first record will create, so that a target has its name from the start. */
+  /** Id of the collection that the first record will create. A target thus has its name from the start. */
   readonly #plannedId: string;
   /** Folder and time of the last index that was checked. */
   #checked = "";
 
-  /** `name` defaults to the drawers'. `plannedId` and `kind` are used if the writer creates the collection. */
+  /** `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that we create. */
   constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
     this.#kind = kind;
     this.#palaceDir = palaceDir;
@@ -88,7 +88,7 @@ export class PalaceWriter {
   }
 
   /**
-   * Repairs what would do harm: it moves a torn index away, so that no process loads it, and corrects thresholds. The
+   * Repairs harmful states: it moves a torn index away, so that no process loads it, and corrects thresholds. The
    * ledger supplies the vectors again (reconciler.ts counts rows without one). Returns why the index was torn.
    */
   mend(): string | undefined {
@@ -194,8 +194,8 @@ export class PalaceWriter {
 }
 
 /**
- * Errors: CONFIG_BAD_VALUE for the tables of an old Chroma, which a newer MemPalace upgrades by opening them;
- * STORE_CORRUPT if some are missing, because the palace would then look empty.
+ * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, which a newer MemPalace upgrades
+ * by opening it; STORE_CORRUPT if some tables are missing, because the palace would then look empty.
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
