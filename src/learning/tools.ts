@@ -85,7 +85,7 @@ function factToArchive(
   return findFact(apart(context, profile), given, "archive");
 }
 
-/** Wraps an agent's tool for a method of our own, whose clients expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
+/** Wraps an agent's tool for a method of our own, because programs expect error codes. Errors: PROTOCOL_BAD_PARAMS. */
 function typed(write: Write): Write {
   return (tx, call) => {
     try {

@@ -56,8 +56,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id, or with the id it had before Roampal moved it. Another memory may have the same digits, so unless the
- * whole id is equal, the text must match.
+ * Finds the memory with this id, or with the id it had before Roampal moved it. Unless the whole id is equal, the text must match too,
+ * because another memory may have the same digits.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -65,7 +65,7 @@ function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-/** Returns true if the id belongs to a memory of another profile. */
+/** Returns true for an id that another profile's memory has. */
 function isElsewhere(tx: MemoryTx, id: string): boolean {
   const filed = plainId(id);
   return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);

@@ -1,5 +1,5 @@
 /**
- * Keeps the graphs of a Roampal, which we do not use. It imports a thousand entries in each write and exports them in pages. A write
+ * Stores a Roampal's graphs only to give them back. It imports a thousand entries in each write and exports them in pages. A write
  * runs inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
  */
 import { isCarriedEntry } from "../../protocol/import.ts";
@@ -12,7 +12,7 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** Matches a memory's id that is a whole text in JSON, or a part of a name. */
+/** Matches a memory's id if it is a whole string in JSON, or a part of a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
 /** Reads the entries. `journalled`: params without words, for the journal. Errors: PROTOCOL_BAD_PARAMS. */
@@ -28,7 +28,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries. A newer import replaces an entry; nothing else here changes one. */
+/** Stores imported entries. A newer import replaces an entry; no other code changes one. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {

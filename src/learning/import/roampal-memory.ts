@@ -130,7 +130,7 @@ function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metad
   };
 }
 
-/** Formats a time without a zone: Roampal subtracts such times from each other, and fails if one has a zone. */
+/** Formats a time without a zone: Roampal subtracts such times from each other, and fails if one of them has a zone. */
 function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }

@@ -1,7 +1,7 @@
 /**
- * Stores memories as drawers: one wing, the collection as the room, and the outcomes beside the drawer. Every feature for drawers
- * therefore works for memories: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The drawer
- * keeps its id, and the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
+ * Stores memories as drawers: all in one wing, with the collection as the room, and the outcomes beside the drawer. Every feature for
+ * drawers therefore works for memories: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The
+ * drawer keeps its id; the memory is shown under its id in the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -47,7 +47,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Reads a memory from its drawer; undefined if it is archived or another kind of drawer. `standing`: undefined without outcomes. */
+/** Reads a memory from its drawer; undefined if the drawer is archived or holds no memory. `standing`: undefined without outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -58,7 +58,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: a memory's by its collection, another drawer's with the middle score. */
+/** Returns the standing before the first outcome: for a memory by its collection, for another drawer the middle score. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
@@ -138,7 +138,7 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
   });
 }
 
-/** Reads a list that is kept as JSON, as Roampal keeps it. Any other value counts as empty. */
+/** Reads a list that is stored as JSON, as in Roampal. Any other value counts as empty. */
 export function records(json: unknown): unknown[] {
   try {
     const list: unknown = JSON.parse(String(json ?? "[]"));

@@ -1,6 +1,6 @@
 /**
- * Files a document's chunks under one title as a book, and removes them together. `search_memory` finds books only on
- * request. Writes run inside the transaction. Source: outcome-memory.md 10.
+ * Files a document's chunks under one title as a book, and removes them together. A search finds books only on request.
+ * Writes run inside the transaction. Source: outcome-memory.md 10.
  */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -19,7 +19,7 @@ const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
 const SOURCE = "roampal book: ";
 
-/** Makes the source's name from a title; no file has such a name. */
+/** Returns the source's name for a title; no file has such a name. */
 export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }

@@ -35,7 +35,7 @@ function ofSentences(sentences: readonly string[], { size, overlap }: Cut): stri
   return parts;
 }
 
-/** Returns the last sentences, which the next chunk repeats. */
+/** Returns the last sentences, with which the next chunk begins again. */
 function lastOnes(sentences: readonly string[], overlap: number): string[] {
   let start = sentences.length;
   let length = 0;

@@ -5,10 +5,10 @@ export const CAPACITY = 500;
 /** Minimum cosine to update a fact, and to archive one. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
-/** A text that is part of a fact means that fact if it is longer than one third of it. */
+/** Divisor of a fact's length: a text that is part of a fact must be longer than this to mean the fact. */
 const PART_OF_FACT = 3;
 
-/** Tags with a meaning, in the order in which they introduce a person. */
+/** Tags with a meaning, in the order in which a description of the user lists them. */
 export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;
 
 const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };
@@ -41,8 +41,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the fact that a text means: the nearest one that contains it or is contained in it, else the nearest one if it is near
- * enough. `near`: facts by meaning, nearest first. The caller has already looked for that exact id or text.
+ * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact that
+ * is near enough. `near`: facts by meaning, nearest first. The caller has already looked for that exact id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
@@ -52,7 +52,7 @@ export function meantFact(wanted: string, near: readonly Near[], enough: number)
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
 }
 
-/** Returns true if one text contains the other and is not much longer; so a single letter means no fact. */
+/** Returns true if one text contains the other and is not much longer, so that a single letter means no fact. */
 function holds(a: string, b: string): boolean {
   const [long, short] = a.length > b.length ? [a, b] : [b, a];
   return short.length * PART_OF_FACT > long.length && long.includes(short);

@@ -1,11 +1,11 @@
 /**
- * Defines a memory with outcomes: its collection (one of five), its id and the sum of its outcomes. Also has the types for the folder's
+ * Defines a memory with outcomes: its collection (one of five), its id and the sum of its outcomes. Also holds types for the folder's
  * other files. Source: outcome-memory.md 2.1–2.4.
  */
 import type { Outcome, Standing } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Collections, in the order in which a search of all of them reads them. */
+/** Collections, in the order of a search of all of them. */
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 
@@ -15,7 +15,7 @@ export type Moving = (typeof MOVING)[number];
 
 export const OUTCOMES = ["worked", "failed", "partial", "unknown"] as const satisfies readonly Outcome[];
 
-/** Weight of a fact that an agent keeps, 0…1 each. */
+/** Weight of a fact that an agent keeps; both parts are 0…1. */
 export type Weight = { importance: number; confidence: number };
 
 export const USUAL_WEIGHT: Weight = { importance: 0.7, confidence: 0.7 };

@@ -21,8 +21,8 @@ const HASH_DIGITS = 12;
 const MARK = "\u001f";
 
 /**
- * Returns the key of a profile's name; undefined for a name that Roampal refuses too. Roampal gives names with the same slug one folder;
- * here they are separate.
+ * Returns the key of a profile's name; undefined for a name that Roampal refuses too. In Roampal, names with the same slug share one
+ * folder; here they are separate.
  */
 export function profileKey(name: string): string | undefined {
   const slug = name
@@ -83,7 +83,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Converts names between a profile and the ledger; gives undefined for names of another profile. */
+/** Names of wing, conversations and lessons of a profile, in the ledger and back; undefined for another profile's names. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;
@@ -99,7 +99,7 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** Names in `default`: any drawer may be scored by its id, except a memory of another profile. */
+/** Names of `default`, which may score any drawer by its id, except a memory of another profile. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),

@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Words of the tools themselves, which do not tell the topic: whole tool names, and parts between underscores. */
+/** Words of the tools themselves, which do not tell a topic: whole tool names, and parts between underscores. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",

@@ -8,7 +8,7 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/** Result. `entries`: of the graphs. `others`: drawers in the memories' wing that are not memories. */
+/** Result of an export. `entries`: of the graphs. `others`: drawers in the memories' wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };

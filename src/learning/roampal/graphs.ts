@@ -12,7 +12,7 @@ import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
 /** Size limit of one file, which is read whole; each number kept as text needs many times its bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
-/** Levels of a file: its sections, and their names. */
+/** Number of levels in a file: sections, and names in a section. */
 const LEVELS = 2;
 
 /** A graph file. `deep`: entries nested too deeply to import. `why`: why the file cannot be read; no entries then. */
@@ -36,7 +36,7 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
   }
 }
 
-/** Texts of the files made from entries; of entries with the same name the last one counts. */
+/** Texts of the files that are made from entries; the last entry of a name counts. */
 export class GraphTexts {
   readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
 
@@ -97,7 +97,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** The part of JSON that TypeScript does not type yet: numbers as text. */
+/** Part of JSON that TypeScript does not type yet: numbers as text. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

@@ -1,5 +1,5 @@
 /**
- * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside it and renames the draft: the
+ * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the
  * folder exists whole or not at all. Our vectors have another width than Roampal's, so each memory gets the vector that
  * Roampal gives a text without words. Roampal's search then ranks by outcomes alone, until it has embedded the memories
  * again. Used by `palace outcome export`. Source: outcome-memory.md 2.1, 3.1, 4.2.

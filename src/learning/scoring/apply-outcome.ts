@@ -2,7 +2,7 @@
 import type { Standing, Telling } from "../../memory/port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
-/** Changes by outcome: `score` before the time weight, `successes` at any time. */
+/** Changes by outcome. The time weight applies to `score`, not to `successes`. */
 const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },

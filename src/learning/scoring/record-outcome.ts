@@ -11,8 +11,8 @@ import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
 /**
- * Records the outcome. Returns the score at which the memory was deleted; undefined if it was not. Outcomes never change a book's chunk,
- * because it is shown only on request; the questions it answered are recorded.
+ * Records the outcome. Returns the score at which the memory was deleted; undefined if it was not. An outcome never changes a book's
+ * chunk, because books are shown only on request; it only records the questions that the chunk answered.
  */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
@@ -37,7 +37,7 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
   // A memory with an unreadable time counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // A signal deletes nothing: the memory had a bad score before it.
+  // A signal deletes nothing: the memory's score was as bad before it.
   if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;

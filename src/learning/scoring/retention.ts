@@ -1,4 +1,4 @@
-/** Finds memories that are due by age on the main thread; a write moves or deletes them. Source: outcome-memory.md 2.8. */
+/** Finds memories that are due by age, on the main thread; a write moves or deletes them. Source: outcome-memory.md 2.8. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
@@ -15,7 +15,7 @@ export const AGED_MAX = 200;
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 
-/** Returns the first due memories. `isStart` adds those with too low a score, for a broker that starts. */
+/** Returns the first memories that are due. A broker that starts (`isStart`) adds those whose score is too low. */
 export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
   // Age alone does not change proven memories.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");

@@ -24,7 +24,7 @@ const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of clients' own names; a client sends its name if it knows no conversation. */
+/** Prefix of the names that clients give themselves. A client sends its name if it knows no conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
@@ -84,8 +84,8 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a lookup of each drawer's question. For the answer of the scored turn and the drawers shown for it, it is the user's message.
- * For other drawers it is the agent's own search, which the broker knows.
+ * Returns a lookup of each drawer's question: the user's message for the scored answer and the drawers shown for it, else the agent's own
+ * search, which the broker knows.
  */
 function questions(
   tx: MemoryTx,
@@ -103,14 +103,14 @@ function questions(
   };
 }
 
-/** Returns the user's question of a stored exchange. */
+/** Returns the user's question in a stored exchange. */
 export function questionIn(exchange: Drawer): Question | undefined {
   return questionOf(keptExchange(exchange).user);
 }
 
 /**
- * Finds the conversation that the client names. Returns undefined if the client sent its own name instead; `owing` then finds the
- * conversation by the memories. Source: outcome-memory.md 4.9.
+ * Finds the conversation that the client names. Undefined if the client sent its own name; `owing` then finds the conversation by the
+ * memories. Source: outcome-memory.md 4.9.
  */
 function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
@@ -130,7 +130,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome, which is kept. */
+/** Returns true if an earlier call of this turn gave the memory another outcome: the first one stays. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -167,8 +167,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the conversation of the scores among this agent's: the one that was shown most of the scored memories for its exchange, else the
- * only one that owes a score. Returns undefined if that is ambiguous.
+ * Finds the conversation of the scores among this agent's: the one that was shown most of the scored memories, else the only one that
+ * owes a score. Returns undefined if that is ambiguous.
  */
 function owing(
   tx: MemoryTx,

@@ -1,5 +1,5 @@
 /**
- * Applies signals: outcomes that a host observes, without a person or agent to report them. It says which memories of a turn a signal
+ * Applies signals: outcomes that a host observes, without a person or agent to report them. It knows which memories of a turn a signal
  * concerns, and how it changes a standing. Pure.
  */
 import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port/outcome.ts";

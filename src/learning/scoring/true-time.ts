@@ -11,7 +11,7 @@ type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Longest time that one stop of the machine counts. After a longer stop, memories live longer by the difference. */
+/** Longest time that a stop of the machine counts. After a longer stop, memories live longer by the difference. */
 const OFF_MAX_MS = 6 * 3_600_000;
 /** Minimum difference that counts as a jump; smaller ones are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;
@@ -32,7 +32,7 @@ export function plainTime(trueMs: number): Pick<TrueTime, "trueMs" | "shifts"> {
   return { trueMs, shifts: [NOT_SHIFTED] };
 }
 
-/** Returns a memory's age. Between a jump and the next tick, two clocks may have dated it; the younger age counts. */
+/** Returns a memory's age. If a memory was filed between a jump and the next tick, the younger of two ages counts. */
 export function trueAgeMs(
   { trueMs, shifts }: Pick<TrueTime, "trueMs" | "shifts">,
   row: number,

@@ -9,13 +9,13 @@ export type Heard = { outcome: Telling; isHere: boolean };
 
 /** Likelihood that an untried memory helps: above a half, so that it ranks before one that failed once. */
 const UNTRIED = 0.6;
-/** Likelihood that a memory changed between helpful and misleading since its last outcome: new outcomes count most. */
+/** Likelihood that a memory changed between helpful and misleading since its last outcome, so that new outcomes count most. */
 const CHANGE = 0.05;
-/** Assumption before much is known: the number of pairs of outcomes, and how many of them contradict each other. */
+/** Assumption before much is known: a number of pairs of outcomes, and the number of pairs that contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
 /** Minimum share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
-/** Largest share of contradictions; at half of the pairs, outcomes are chance. */
+/** Maximum share of contradictions; at one half, outcomes are chance. */
 const CONTRADICTIONS_MOST = 0.49;
 /** Part of a `worked` that one `partial` counts. */
 const PARTIAL = 0.25;

@@ -7,14 +7,14 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Largest boost. Roampal's 1.5 would triple the worth here, because ranking.ts uses the eighth power. */
+/** Maximum boost. Roampal's 1.5 would triple a memory's worth here, because ranking.ts uses the eighth power. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
-/** Characters of each text that are read: its beginning tells its subject. */
+/** Number of characters of each text that are read: its beginning tells its subject. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
-/** Maximum number of candidates that get a boost, nearest first, so that it lifts none from far behind to the front. */
+/** Maximum number of candidates with a boost, nearest first, so that a boost lifts none from far behind to the front. */
 const FOUND_MAX = 40;
 
 const NOTHING = { mentions: 0, quality: 0 };

@@ -6,7 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/** Returns the adjustment of a score by outcomes: a quarter at most; an eighth for a fact, which starts high. */
+/** Returns the adjustment of a score: a quarter of it at most, or an eighth for a fact, which starts with a high score. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

@@ -51,31 +51,31 @@ export type Found = Memory &
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** Factor for the memory's trust for this question, from its outcomes; 1 without outcomes. */
+    /** Factor from the memory's outcomes: its trust for this question; 1 without outcomes. */
     trusted: number;
     solved: Solved | undefined;
-    /** How well the text answers the question, by a cross-encoder, 0…1. */
+    /** Fit of the text to the question by a cross-encoder, 0…1. */
     fit?: number;
   };
 
-/** Candidates of a collection for each wanted memory; words and vectors find twice as many each. */
+/** Number of candidates per wanted memory in a collection; words and vectors find twice as many each. */
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distance of a memory without a vector. With most of the question's words it counts as if its cosine were one half. */
+/** Distance of a memory without a vector. With most of the question's words, it counts as if its cosine were a half. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Factor for the number of memories that are compared with the graph's facts, and the most of them. */
+/** Number of memories that are compared with the graph's facts: a factor for the wanted number, and a maximum. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
-/** Candidates for a search with filters, which are applied after the search. */
+/** Number of candidates for a search with filters, which are applied after the search. */
 const FILTERED_CANDIDATES = 1_000;
-/** Memories in one read; the broker serves other calls between two reads. */
+/** Number of memories in one read; the broker serves other calls between two reads. */
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
 /**
- * Finds memories, best first. If the search by words or by meaning fails, the other one answers alone. Without named collections, memories
- * of collections that answered similar questions count as nearer.
+ * Finds memories, best first. If the search by words or by meaning fails, the other search answers alone. If the request names no
+ * collections, memories of collections that answered similar questions count as nearer.
  */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, limit, nowMs } = request;
@@ -192,8 +192,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * Finds about `pool` candidates of each collection. One search of all collections costs as much as a search of one. A second search follows
- * for each collection with fewer results than may be shown. The few facts get a search of their own at once.
+ * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one. A
+ * second search follows for each collection with too few results. The few facts get a search of their own at once.
  */
 async function gathered(
   context: FindContext,

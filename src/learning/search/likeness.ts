@@ -37,7 +37,7 @@ export function bestOf<F extends Showable>(found: readonly F[]): F[] {
   const shown = found.filter(({ cosine, text, solved }) => {
     const words = text.trim();
     const isNew = words !== "" && !texts.has(words);
-    // False for NaN: the words found a memory that waits for its vector, so it may be shown.
+    // False for NaN: a memory without a vector was found by its words, so it may be shown.
     const isUnlike = solved === undefined && cosine < COSINE_LEAST;
     if (isNew && !isUnlike) texts.add(words);
     return isNew && !isUnlike;

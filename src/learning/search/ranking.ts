@@ -70,7 +70,7 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Range of the factor from the prospect, for any question. It decides between equally near and trusted memories. */
+/** Range of the factor from the prospect. It decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
@@ -87,11 +87,11 @@ export function worth({ collection, standing, weight }: Rankable, similarity: nu
 export type Boosts = {
   /** Age of a book's chunk, ms. */
   ageMs: number;
-  /** Uses of this memory in the action graph, and their success rate. */
+  /** Number of uses of this memory in the action graph, and their success rate. */
   evidence: { uses: number; rate: number } | undefined;
   /** Boost of 1…1.1 for the entities that query and memory share (content-graph.ts). */
   entities: number;
-  /** Says whether the memory has solved this problem before (known-solutions.ts). */
+  /** Kind of the solution, if the memory has solved this problem before (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
   /** True if the memory's collection has answered questions with these concepts (routing.ts). */
   isRouted: boolean;
@@ -105,10 +105,10 @@ const EVIDENCE_USES = 3;
  */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
-/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1, so a good rate shrinks it. */
+/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. A good rate shrinks the distance. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
-/** Returns the distance that ranks a memory; each reason to prefer the memory makes it smaller. */
+/** Returns the distance that ranks a memory. Each reason to prefer the memory makes it smaller. */
 export function boosted(
   memory: Rankable,
   distance: number,

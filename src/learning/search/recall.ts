@@ -21,7 +21,7 @@ export const DAYS_MAX = 365;
 /** Maximum number of fields in a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
-/** Candidates per call: enough to include the best of each collection. */
+/** Number of candidates per call, enough to include the best of each collection. */
 const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
@@ -60,7 +60,7 @@ function noteSearch({ own }: RecallContext, found: readonly Memory[], query: str
   );
 }
 
-/** Returns the usual order; sorting by relevance needs a question. */
+/** Returns the usual order. Only a search with a question can sort by relevance. */
 function usualSort(query: string, days: number | undefined): Sort {
   return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
 }
@@ -144,7 +144,7 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Returns the permanent facts that fit into the available characters; a fact that does not fit is left out whole. */
+/** Returns the permanent facts that fit into the available characters. A fact that does not fit is left out whole. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {

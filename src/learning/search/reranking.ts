@@ -6,7 +6,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Weight } from "../memory/memory.ts";
 import { quality } from "./ranking.ts";
 
-/** Number of best candidates that are read, and of characters of each. */
+/** Number of best candidates that are read, and number of characters of each. */
 export const READ_MAX = 30;
 export const READ_CHARACTERS = 512;
 const SETTLED_USES = 3;

@@ -1,5 +1,5 @@
 /**
- * Decides which collections to search for a question: those that answered questions with its concepts before. Pure. Source:
+ * Decides which collections to search for a question: the ones that answered questions with its concepts before. Pure. Source:
  * outcome-memory.md 3.6, 8.3.
  */
 import type { Answered, Question, Telling } from "../../memory/port/outcome.ts";

@@ -1,5 +1,5 @@
 /**
- * Decides when an exchange may be scored: after the user has answered a completed response of the same conversation. Pure. Source:
+ * Decides when an exchange may be scored: the user must have answered a completed response of the same conversation. Pure. Source:
  * outcome-memory.md 4.4, 6.7.
  */
 import type { Conversation } from "../../memory/port/outcome.ts";

@@ -16,8 +16,8 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 }
 
 /**
- * Splits a drawer's text into question and answer by the stored length, because either may contain the words between
- * them. A text that was changed since counts as the answer.
+ * Splits a drawer's text into question and answer by the stored length, because either may contain the words that
+ * separate them. A text that was changed since counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);

@@ -8,8 +8,8 @@ import { type Collection, plainId } from "../memory/memory.ts";
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
- * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a far
- * longer one. A question for scores may be shown beside this text.
+ * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a
+ * much longer one. A question for scores may be shown beside this text.
  */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory; an exchange may fill pages. */

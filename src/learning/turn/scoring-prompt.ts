@@ -30,7 +30,7 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** Returns the question for Claude Code, between tags. It is in full if a host shows that length whole. */
+/** Returns the question for Claude Code, between tags. It quotes in full what a host shows whole. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
   const { user, assistant } = exchange;
   const said = [user, assistant, message, ...memories.map(({ text }) => text)];

@@ -22,7 +22,7 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Characters of the prompt that a search uses; more of a long message finds nothing better. */
+/** Number of characters of the prompt that a search uses; more of a long message finds nothing better. */
 const QUERY_MAX = 2_000;
 /** Maximum number of characters of each side's text that a third party is shown. */
 const SAID_CHARACTERS = 2_000;
@@ -52,7 +52,7 @@ export type Told = {
   /** Same question, worded for models that ignore tags. */
   plainScoring: string;
 };
-/** Masks the secrets of a whole text. Call it before cutting a text: half a secret matches no pattern. */
+/** Masks the secrets of a whole text. Call it before you cut the text: half a secret matches no pattern. */
 export type Clean = (text: string) => string;
 
 /** Selection for a turn. `bank`: all facts at the turn's beginning; `recent`: lines of the conversation so far. */
@@ -62,11 +62,11 @@ export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: reado
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // The question for scores quotes the memories that were shown last, so the turn is asked about the same ones.
+  // The question for scores quotes the memories that were shown last, so they must stay the ones to score.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
-  // The agent's context, or `recent`, already contains the exchanges of this conversation.
+  // The agent already sees the exchanges of this conversation, in its context or in `recent`.
   const isLeftOut = ({ drawerId, metadata }: Memory): boolean =>
     seen.has(drawerId) ||
     metadata["conversation_id"] === conversation ||
@@ -133,7 +133,7 @@ export function toldFields(
   };
 }
 
-/** Returns what the agent was asked in the current turn and has not answered: the beginning of each text. */
+/** Returns the beginning of each text that the agent was asked to score in this turn and has not scored. */
 export function owedScore(
   context: TextContext & { reader: Pick<MemoryReader, "conversation" | "shownAt"> },
   { conversation: id, reply }: { conversation: string; reply: string },
@@ -204,7 +204,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // The rate is the collection's; beside a memory without a judgment it would look like the memory's own.
+    // The rate is the collection's. Beside a memory without a judgment, it would look like the memory's own.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

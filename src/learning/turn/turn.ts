@@ -22,7 +22,7 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Fields that say where a memory is filed, who owns it, and its standing. */
+/** Fields that give a memory's place, owner and standing. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
@@ -141,7 +141,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // A signal does not judge an answer to a question: it changes only the score.
+    // A signal is not about a question: it changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }

@@ -13,9 +13,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/**
- * Number of records in one transaction, which is how long a reader of the palace may wait. Full text takes most of it.
- */
+/** Number of records in one transaction. A reader of the palace may wait for all of it, above all for full text. */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 

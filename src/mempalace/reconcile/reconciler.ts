@@ -378,9 +378,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /**
-   * Returns true if the driver has the palace open, or without a driver: later deletions happen while this broker runs.
-   */
+  /** True if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }
