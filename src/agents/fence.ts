@@ -14,8 +14,8 @@ const NOTICE =
 const CUT = "| … (more in the palace: mempalace_search)";
 
 /**
- * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, which must leave room for the
- * fence itself.
+ * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, the fence included, so `maxBytes`
+ * must exceed the fence.
  */
 export function fence(text: string, maxBytes: number): string {
   const lines = quotableLines(text).map((line) => `| ${line}`.trimEnd());
@@ -36,7 +36,7 @@ function fitting(lines: readonly string[], maxBytes: number): string[] {
       // A streaming decoder drops an incomplete character at the end.
       const part = new TextDecoder().decode(Buffer.from(line).subarray(0, Math.max(left - 1, 0)), { stream: true });
       const lastWord = part.lastIndexOf(" ");
-      // The first space is the one after the bar.
+      // The first space is the space after the bar.
       if (part.length > 2) kept.push(lastWord > 1 ? part.slice(0, lastWord) : part);
       break;
     }

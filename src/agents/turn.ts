@@ -31,7 +31,7 @@ export type Asking = Readonly<{
   withinMs: number;
 }>;
 
-/** Texts for the agent: the question about the exchange before, and the memories. Each may be empty. */
+/** Texts for the agent: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
 /** Fetches the texts beside a prompt. Errors: the client's. */
@@ -57,8 +57,8 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
 }
 
 /**
- * Returns the scores that the agent owes for this turn; null if there are none, or if the broker is too old. `reply`: the user's text
- * in this turn.
+ * Returns the scores that the agent owes for this turn; null without any, or if the broker is too old. `reply`: the user's text in
+ * this turn.
  */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot tell what the user thought of the answer.
@@ -69,7 +69,7 @@ export async function owedScore(client: Client, turn: Turn, reply: string): Prom
   return owed === undefined || owed.exchange === null ? null : owed;
 }
 
-/** Sends a judgment; a repetition for the same exchange counts nothing more. Errors: the client's. */
+/** Sends a judgment. A repetition for the same exchange counts nothing more. Errors: the client's. */
 export async function keepJudgment(
   client: Client,
   turn: Turn,

@@ -1,7 +1,7 @@
 /**
  * Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, in the fence.
- * It is made once per session and stored: a host that does not store it gets the same bytes when the session is
- * resumed. Used by `palace hook`.
+ * It is made once per session and stored, so that a host which does not store it gets the same bytes when the session
+ * is resumed. Used by `palace hook`.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";

@@ -11,7 +11,7 @@ import { removeOld } from "../../base/old-files.ts";
 
 const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
-/** Writes the mark. Never throws: without the mark, memories that were shown before are only not shown again. */
+/** Writes the mark. Never throws: without the mark, the agent just does not see earlier memories again. */
 export function markCompacted(config: Config, session: string): void {
   try {
     const folder = folderOf(config);
@@ -27,7 +27,7 @@ export function isCompacted(config: Config, session: string): boolean {
   return existsSync(fileOf(config, session));
 }
 
-/** Removes the mark. Never throws: a memory that is shown a second time does no harm. */
+/** Removes the mark. Never throws: showing a memory a second time does no harm. */
 export function unmarkCompacted(config: Config, session: string): void {
   try {
     rmSync(fileOf(config, session), { force: true });

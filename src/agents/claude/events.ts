@@ -38,7 +38,7 @@ export function readInput(text: string): HookInput | undefined {
   };
 }
 
-/** Returns true for a session that starts with a new context. A resumed or forked session still has its first texts. */
+/** Returns true for a session that starts with an empty context, unlike a resumed or forked one. */
 export function isBeginning({ source }: HookInput): boolean {
   return ["startup", "clear", "compact"].includes(source);
 }

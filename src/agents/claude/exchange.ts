@@ -37,7 +37,7 @@ export function lastExchange(
   return { user, assistant: answers.join("\n"), signals, isWhole: tools.areAnswered() };
 }
 
-/** Removes the host's additions from a message. Nothing remains if the host wrote it, as when a subagent has ended. */
+/** Removes the host's additions from a message: all of it if the host wrote it, as when a subagent has ended. */
 export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
@@ -76,7 +76,7 @@ function withoutBlocks(text: string, tag: string): string {
   for (let at = 0; ;) {
     const begin = text.indexOf(open, at);
     if (begin === -1) return rest + text.slice(at);
-    // Another tag's name may begin with this name, so only a complete name starts a search for the end.
+    // A longer tag name may begin with this name, so only a complete name starts a search for the end.
     const isTag = [">", " "].includes(text.charAt(begin + open.length));
     const end = isTag ? text.indexOf(close, begin) : begin + open.length;
     if (end === -1) return rest + text.slice(at);

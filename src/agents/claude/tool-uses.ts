@@ -1,4 +1,4 @@
-/** Reads from a transcript the tools that a turn has used, and how they ended. Source: Claude Code 2.1.330. */
+/** Reads from a transcript which tools a turn has used, and how they ended. Source: Claude Code 2.1.330. */
 import { isRecord } from "../../base/is-record.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
@@ -26,7 +26,7 @@ export class ToolUses {
     }
   }
 
-  /** Returns true if each tool has a result; a notice that it runs in the background counts. */
+  /** Returns true if each tool has a result, or a notice that it runs in the background. */
   areAnswered(): boolean {
     return this.#uses.values().every(({ isAnswered }) => isAnswered);
   }

@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 
 const run = promisify(execFile);
 
-/** Runner → its command line, and the suffix of the names of its agents. */
+/** Runner → its command line, and the suffix of its agents' names. */
 const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: string, prompt: string) => string[] }>> = {
   codex: { suffix: "-codex", command: (folder, prompt) => ["codex", "exec", "--cd", folder, prompt] },
   claude: { suffix: "-claude", command: (_folder, prompt) => ["claude", "--print", prompt] },

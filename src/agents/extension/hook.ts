@@ -12,7 +12,7 @@ import { within } from "../../base/time-limit.ts";
 import type { Exchange } from "../signal/signals.ts";
 import { detach } from "./detach.ts";
 
-/** Time for a hook to exit after its limit, and for us to wait until it has read its input, ms. */
+/** Time for a hook to exit after its limit, and to read its input, ms. */
 const GRACE_MS = 1_000;
 /** Longest wait for the wake-up text, ms. It may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
@@ -50,7 +50,7 @@ export function shimOf(settings: HarnessSettings): readonly string[] {
   return settings.mcpCommand ?? launch?.shim ?? commandOf("mempalace-mcp");
 }
 
-/** Returns our executable: from the package that holds this file, or from the PATH if this file is a copy elsewhere. */
+/** Returns our executable: from the package that holds this file, or from the PATH if this file is a copy. */
 function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   const file = fileURLToPath(new URL(`../../bin/${name === "palace" ? "palace.js" : "mp-shim.cjs"}`, import.meta.url));
   try {
@@ -61,17 +61,17 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
   }
 }
 
-/** Returns the wake-up text; empty if there is none, or no memory. With `isResumed`, returns only what the session got before. */
+/** Returns the wake-up text; empty without one. With `isResumed`, returns only the text that the session got before. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
   const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
   const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/** Texts of memory with outcomes beside a prompt: the question about the exchange before, and the memories. Each may be empty. */
+/** Texts of memory with outcomes beside a prompt: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, except for a summary. */
+/** Parts of a session that the agent no longer sees. `shown`: the memories; `said`: the conversation too, except for a summary. */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 

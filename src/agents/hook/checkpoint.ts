@@ -17,16 +17,16 @@ export const CHECKPOINT_EVERY = 15;
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
-/** Longest time to write an entry, ms; agents give a stop hook 30 s. */
+/** Longest time to write an entry, ms. Agents give a stop hook 30 s. */
 const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
   config: Config;
   /** Folder of the counts. */
   stateDir: string;
-  /** The diary's owner. */
+  /** Owner of the diary. */
   agent: string;
-  /** Id of the session, a part of a file's name. */
+  /** Id of the session, which is part of a file's name. */
   session: string;
   wing: string;
 };

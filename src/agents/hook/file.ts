@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook file`, which files a session. One process per session mines it (`palace mine sessions`, which files only
- * what is new). A process that comes meanwhile leaves a mark, so that the session's end is not lost.
+ * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only what
+ * is new. A process that comes meanwhile leaves a mark, so that the session's end is not lost.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -19,7 +19,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   const folder = join(config.paths.stateDir, "filing");
   const name = createHash("sha256").update(`${from}\0${config.paths.home}\0${session}`).digest("hex").slice(0, 32);
   try {
-    // The agent's own turn has priority.
+    // Gives priority to the agent's own turn.
     setPriority(10);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await oneAtATime(join(folder, name), async () => {
@@ -53,8 +53,8 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
 }
 
 /**
- * Writes the checkpoint for opencode, which lacks MemPalace's hook; in pi the user asks for an entry. Never throws: the session is
- * filed.
+ * Writes the checkpoint for opencode, which has no hook of MemPalace's; in pi the user asks for an entry. Never throws, because the
+ * session is filed.
  */
 async function keepDiary({ config, agent, log, host }: Scene, id: string): Promise<void> {
   try {

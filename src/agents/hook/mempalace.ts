@@ -22,9 +22,9 @@ import { readJsonObject } from "./stdin-object.ts";
 import { projectOf, readTalk, sessionName, themesOf } from "./talk.ts";
 
 export const HOOK_NAMES = ["session-start", "stop", "session-end", "precompact"] as const;
-/** Minimum size of a transcript that counts as a conversation. */
+/** Minimum size of a transcript that is a conversation. */
 const TRANSCRIPT_MIN_BYTES = 100;
-/** Longest time to mine before a compaction, ms; agents give that hook 90 s. */
+/** Longest time to mine before a compaction, ms. Agents give that hook 90 s. */
 const PRECOMPACT_MAX_MS = 60_000;
 const PATH_SHOWN_MAX = 200;
 
@@ -126,7 +126,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns what is wrong with the document; empty if nothing. A session may have no transcript. */
+/** Returns the fault of the document; empty if it has none. A session may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `what came on stdin is no JSON document (${text.length} characters)`;

@@ -1,6 +1,6 @@
 /**
  * Mines the folder that MemPalace's hook names, in a process that outlives the hook. A file with the process's pid allows
- * one process per set of arguments (palace.md 8.3, mine slots), because a second one would only waste time.
+ * one process for the same arguments (palace.md 8.3, mine slots), because a second one would only waste time.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 /** `palace`: the command line of our executable. */
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
-/** Starts the mine; returns false if the same one runs. Ends the mine after `waitMs`, or lets it continue without one. */
+/** Starts a mine; returns false if the same mine already runs. Ends it after `waitMs`, if given. */
 export async function mineBeside(
   { stateDir, logFile, env, palace }: HookMine,
   args: readonly string[],
@@ -22,7 +22,7 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // A mine that continues by itself leaves its transcript's slot behind. A MemPalace's mine may last longer.
+  // A mine that outlives its hook leaves its transcript's slot behind. A MemPalace's mine may last even longer.
   removeOld(slots, HELD_MAX_MS, ".pid", (file) => isAlive(pidIn(file)));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = takePidFile(slot);

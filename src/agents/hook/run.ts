@@ -32,7 +32,7 @@ const LEAVING_MS = 50;
 /** Longest wait for a transcript that is still being written; the pause between two reads follows. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may still be written. */
+/** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may be incomplete. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
@@ -175,13 +175,13 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
   }
 }
 
-/** Offers an exchange to a broker, and spools it if no broker takes it in time. While time is left, the offer continues. */
+/** Offers an exchange to a broker, and spools it if no broker takes it in time. The offer continues while time is left. */
 async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exchange>): Promise<void> {
   const { outcomes, judge } = readHarness(scene.config.settings.env);
   const { config, agent, untilMs, log, host } = scene;
   if (outcomes === "off" || !host.hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // The code that awaits `said` below handles a rejection; until then this handler keeps it from being unhandled.
+  // The code that awaits `said` below handles a rejection. Until then, this handler keeps it from being unhandled.
   said.catch(() => {});
   const offer = withClient(scene, async (client) => {
     const exchange = await said;

@@ -20,7 +20,7 @@ export type Scene = Readonly<{ config: Config; env: Env; log: (line: string) => 
 export type Values = Partial<Record<"session" | "cwd" | "within" | "from", string | undefined>> &
   Partial<Record<"resumed" | "fresh" | "compacted", boolean | undefined>>;
 
-/** Calls `ask` with a client whose searches prefer `project`. Never creates a palace: undefined without one. */
+/** Calls `ask` with a client whose searches prefer `project`. Returns undefined without a palace, and creates none. */
 export async function withClient<T>(
   { config, agent, host }: Scene,
   ask: (client: Client) => Promise<T>,

@@ -18,14 +18,14 @@ export type Talk = {
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Length of a word, longer than any usual one. */
+/** Length of a word that is longer than any usual word. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
-/** Number of first lines that are searched for the working directory. */
+/** Number of lines, from the first, in which to look for the working directory. */
 const CWD_WITHIN = 200;
 const THEMES = 3;
-/** Words without a topic; a theme is another word of more than three letters. */
+/** Words without a topic. A theme is any other word of more than three letters. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "about after again also another because been before being both cannot could does doing done down each even every from " +
@@ -35,7 +35,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Reads the user's texts from a transcript. Never throws: skips lines that are not JSON; an unreadable file is empty. */
+/** Reads the user's texts from a transcript. Never throws: it skips bad lines, and an unreadable file counts as empty. */
 export async function readTalk(file: string): Promise<Talk> {
   const talk: Talk = { count: 0, texts: [], cwd: undefined };
   let lines = 0;
@@ -62,12 +62,12 @@ export function hear(talk: Talk, text: string): void {
   if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
 }
 
-/** Makes a file name of a session's id, which comes from an agent. */
+/** Makes a file name from a session's id, which comes from an agent. */
 export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
-/** Does not cut inside a long word, which may be a key: no pattern recognises half of a key. */
+/** Cuts a text, but not inside a long word, which may be a key: no pattern recognises half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);

@@ -21,7 +21,7 @@ export type AgentName = (typeof AGENTS)[number];
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
-  /** A file of the agent, into which we merge an entry. `fresh` is the initial text of a new one. */
+  /** A file of the agent's own, into which we merge an entry. `fresh`: the initial text of a new file. */
   | { kind: "merge"; path: string; want: Want; fresh: string; note?: string | undefined }
   /** A file that is entirely ours: a copy from the package. A seed is written once and then belongs to the agent. */
   | { kind: "own" | "seed"; path: string; content: Buffer }
@@ -51,7 +51,7 @@ function opencodeFile({ opencodeDir }: AgentPlaces): string {
 }
 
 /**
- * Returns the opencode generation for which to write settings. Returns undefined if nothing tells: the program of opencode's own
+ * Returns the opencode generation for which to write settings; undefined if it is unknown, because the program of opencode's own
  * installer has no version in a file.
  */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
@@ -75,7 +75,7 @@ function hasSecondForm(path: string): boolean {
   }
 }
 
-/** Names the agent, with its generation if that is known and matters. */
+/** Returns the agent's name, with its generation if that is known and makes a difference. */
 export function labelOf(agent: AgentName, places: AgentPlaces): string {
   const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
   return generation === undefined ? agent : `${agent} ${generation}`;
@@ -109,7 +109,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Lists other files that may hold entries of ours, because the file had another name when the entries were written. */
+/** Lists other files that may hold entries of ours, because agents had other file names when we wrote them. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -135,8 +135,7 @@ export function profilesOf(agent: AgentName, paths: readonly string[]): string[]
 
 function claudeRows({ places, launch }: RowParts): Row[] {
   const [command, ...args] = launch.shim;
-  // This is the entry that `claude mcp add-json --scope user` writes. Without alwaysLoad the tools are hidden behind a
-  // search for tools.
+  // `claude mcp add-json --scope user` writes this entry too. Without alwaysLoad, a model must search for the tools.
   const value = { type: "stdio", command, args, alwaysLoad: true };
   const hook = { type: "command", command: launch.hook, timeout: HOOK_TIMEOUT_S };
   return [
@@ -166,8 +165,8 @@ function copyRow(from: string, path: string): Row {
 }
 
 /**
- * Returns the row of an extension, with the command that starts us: it has no file of ours beside it, and we may not be on the
- * agent's PATH.
+ * Returns the row of an extension with the command that starts us, because the extension's folder has no other file of ours, and the
+ * agent's PATH may lack us.
  */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
@@ -185,7 +184,7 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for that,
+ * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for it,
  * over a minute without a network. A folder with packages of its own is not changed, because opencode would skip their install too.
  */
 function seedRows(folder: string): Row[] {

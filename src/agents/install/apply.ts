@@ -14,7 +14,7 @@ export class ChangedMeanwhile extends Error {}
 
 export type Applied = { backups: Map<string, string> };
 
-/** Writes the plan; after an error everything is as before. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes the plan; undoes all of it after an error. Errors: ChangedMeanwhile; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply(agent: string, plan: Plan, state: InstallState, nowMs: number): Applied {
   const former = state.read(agent);
   const backups = new Map<string, string>();
@@ -89,14 +89,14 @@ function removeBackups({ target, next }: Change): void {
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // An agent has written the file since, so it stays.
+  // An agent has written the file since, so the file stays.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);
     else if (current === undefined) rmSync(target, { force: true });
     else putFile(target, current);
   } catch {
-    // The error that caused the rollback says more than this error.
+    // The error that caused the rollback is more useful.
   }
 }
 

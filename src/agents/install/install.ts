@@ -31,7 +31,7 @@ export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 const TRIES = 5;
 
 /**
- * Wires an agent; after an error nothing of this agent is changed. Errors: CONFIG_BAD_VALUE with file, line and column;
+ * Wires an agent. An error leaves all of its files unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
  * STORE_READ_ONLY, STORE_DISK_FULL.
  */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
@@ -40,7 +40,7 @@ export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outc
   );
 }
 
-/** Removes our entries from this profile; the agent's other profiles stay wired. Errors: as install. */
+/** Removes our entries from this profile; the agent's other profiles stay wired. Errors: as `install`. */
 export function uninstall(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   const rows = [...rowsOf(agent, parts), ...formerRows(agent, parts)];
   const isHere = (path: string): boolean => isOfProfile(agent, parts.places, path);
@@ -72,7 +72,7 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** Returns an agent's present state. Errors: as install. */
+/** Returns an agent's present state. Errors: as `install`. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

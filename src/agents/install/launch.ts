@@ -1,6 +1,6 @@
 /**
- * Makes the commands by which an agent starts us. An agent's PATH differs from that of the shell that installs: it may lack our
- * names if a desktop or another Node of nvm started the agent. So each command is an absolute path. Imported by the verbs.
+ * Makes the commands by which an agent starts us. Each command is an absolute path, because an agent's PATH may differ from the
+ * shell's: a desktop or another Node of nvm may have started the agent. Imported by the verbs.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -19,21 +19,21 @@ export type LaunchParts = {
   palace: readonly string[];
 };
 
-/** Returns the commands. A clone has launchers that find a Node; for an install, a command names both Node and our file. */
+/** Returns the commands. A clone's launcher finds a Node; an install's command names both Node and our file. */
 export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   const launcher = join(root, "scripts/palace");
   const isClone = existsSync(launcher);
   const program = lastingName(node, folders);
   const shim: Launch["shim"] = isClone ? [launcher, "shim"] : [program, join(root, "dist/bin/mp-shim.cjs")];
   const command = isClone ? [launcher] : [program, join(root, "dist/bin/palace.js")];
-  // Claude Code treats exit code 2 as a veto, so the command never fails.
+  // Claude Code treats exit code 2 as a veto, so the command must always succeed.
   const hook = `${[...command, "hook", "claude-code", ...palace].map(quoted).join(" ")} || :`;
   return { shim: [...shim, ...palace], hook, extension: [...command, "hook", ...palace] };
 }
 
 /**
- * Returns a path of Node that an update does not break: a package manager's link (/opt/homebrew/bin/node) instead of the file of
- * one version.
+ * Returns a path of Node that stays valid after an update: a package manager's link (/opt/homebrew/bin/node) instead of the file
+ * of one version.
  */
 function lastingName(node: string, folders: readonly string[]): string {
   const links = folders.filter((folder) => !isPassing(folder)).map((folder) => join(folder, "node"));

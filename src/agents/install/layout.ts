@@ -7,7 +7,7 @@ export type Cut = { from: number; to: number; put: string };
 /** `base`: indentation of the line on which a node begins. */
 type Layout = { eol: string; unit: string; base: string };
 
-/** Kinds of tokens. jsonc-parser has them as a const enum, which is unusable when types are only stripped. */
+/** Kinds of tokens. jsonc-parser has them as a const enum, which does not exist when types are only stripped. */
 const COMMA = 5;
 const LINE_COMMENT = 12;
 const BLOCK_COMMENT = 13;
@@ -43,7 +43,7 @@ export function insertion(text: string, parent: Node, key: string | undefined, v
   const comma = commaBehind(text, end);
   if (comma !== undefined) return [at(lineEnd(text, comma + 1), `${piece},`)];
   const closing = parent.offset + parent.length - 1;
-  // If the closing brace is on the last member's line, it stays there.
+  // A closing brace on the last member's line stays on that line.
   const tail = text.slice(lineEnd(text, end), closing).includes("\n") ? "" : `${eol}${base}`;
   const place = lineEnd(text, end);
   return place === end ? [at(end, `,${piece}${tail}`)] : [at(end, ","), at(place, `${piece}${tail}`)];

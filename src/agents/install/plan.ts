@@ -31,7 +31,7 @@ export type Change = {
 
 /**
  * Plan for one agent. `record` is undefined if nothing of ours remains. `originals` must be saved before anything is written.
- * `leaves`: it is an uninstall.
+ * `leaves` is true for an uninstall.
  */
 export type Plan = {
   changes: Change[];
@@ -39,7 +39,7 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** The reason why nothing can be written: a file is read-only. */
+  /** Error that explains why nothing can be written: a file is read-only. */
   blocked: PalaceError | undefined;
 };
 
@@ -137,7 +137,7 @@ function originalOf(recorded: FileRecord | undefined, state: InstallState): Buff
   return typeof recorded?.before === "string" ? state.original(recorded.before) : undefined;
 }
 
-/** Drops the permission rules from our entry if an older install wrote it without them: existing rules are then the user's. */
+/** Drops the permission rules from our entry if an older install had none: existing rules are then the user's. */
 function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
   const was = recorded?.want;
   return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;

@@ -42,8 +42,8 @@ export class InstallState {
   }
 
   /**
-   * Allows one run at a time, because a second run would take the first one's record for a killed run's. Returns the
-   * release. Errors: STORE_UNAVAILABLE, STORE_READ_ONLY.
+   * Allows one run at a time, because a second run would think that the first one was killed. Returns the release. Errors:
+   * STORE_UNAVAILABLE, STORE_READ_ONLY.
    */
   lock(): () => void {
     let file: number;

@@ -63,7 +63,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
 /** Joins the first `depth` keys, as a record lists them. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one after another, because each edit moves the next member. */
+/** Sets the members that differ, one by one, because each edit moves the members after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -129,7 +129,7 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if the agent's present generation has its entries elsewhere; undefined if it is in its place. */
+/** Returns the recorded entry if the agent's new generation keeps its entries elsewhere; undefined if it does not. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
@@ -176,7 +176,7 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (entries === undefined || entry === undefined) return;
     if (was !== null) return draft.replace(entry, was);
     draft.remove(entries, entry.parent ?? entry);
-    // If several entries share the name, all are ours: a remaining one would become active.
+    // If several entries share the name, all are ours: a remaining entry would become active.
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, containers, kept);
   }
@@ -224,7 +224,7 @@ function prune(draft: Draft, containers: readonly string[], kept: readonly strin
   if (containers.length > 1) prune(draft, containers.slice(0, -1), kept);
 }
 
-/** Returns true if the value is empty, without comments, and no second property has the name, which would be active. */
+/** Returns true if the property has no member, no comment and no second property of its name. */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
   const [key, value] = property?.children ?? [];
   const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];

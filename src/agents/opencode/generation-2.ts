@@ -56,7 +56,7 @@ export function isSecond(value: unknown): value is Context {
   );
 }
 
-/** Events that end an execution of the agent → true if the answer was interrupted. */
+/** Events that end an execution of the agent, with true if the answer was interrupted. */
 const ENDS: ReadonlyMap<string, boolean> = new Map([
   ["session.execution.succeeded", false],
   ["session.execution.failed", true],
@@ -134,7 +134,7 @@ class Served {
     if (sessionID === undefined) return;
     const isBroken = ENDS.get(type);
     if (isBroken !== undefined) this.#settle(sessionID, isBroken);
-    // Every project gets every event of the service, so it skips sessions of other folders.
+    // Every project gets all events of the service, so each skips sessions of other folders.
     const isHere = location?.directory !== undefined && location.directory === this.#context.location?.directory;
     if (type === "session.created" && isHere) this.memory.begun(sessionID, parentID);
     if (type === "session.revert.committed") this.memory.turns.removed(sessionID);
@@ -170,7 +170,7 @@ class Served {
     for (const part of partsSince(messages, prompt)) turns.answer({ ...part, sessionID: id });
   }
 
-  /** Returns false if opencode returns an empty session. */
+  /** Returns true unless opencode returns an empty session. */
   async #wasUsed(sessionID: string): Promise<boolean> {
     let messages: readonly StoredMessage[] | undefined;
     await this.memory.safely("context", async () => {

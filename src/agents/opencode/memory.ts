@@ -21,7 +21,7 @@ import { Turns } from "./turns.ts";
 /** Text for the model that summarizes a session. */
 export const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** Longest wait for opencode's answer about a session; its own process answers. */
+/** Longest wait for opencode's answer about a session; it comes from opencode's own process. */
 export const LOOK_MAX_MS = 500;
 
 /** Text of a session. Every call gets the text of the first call, so that prompt caches work. */
@@ -42,7 +42,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began, or were looked up, here; `#children`: those of subagents. */
+  /** Sessions that began here, or were looked up here. `#children` has those of subagents. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */
@@ -108,7 +108,7 @@ export class Memory {
           .catch((error: unknown) => this.#log(`turn: ${String(error)}`)),
       );
     }
-    // The text is then ready when opencode calls the model.
+    // Asks early, so that the text is ready when opencode calls the model.
     if (this.#settings.wakeUp) this.#tell(id, isResumed);
   }
 

@@ -7,7 +7,7 @@
 import { firstHooks, type Hooks, type Input } from "./generation-1.ts";
 import { isSecond, serveSecond } from "./generation-2.ts";
 
-/** Name of the mark of a process in which `server` is active: opencode may load this file twice. */
+/** Key that marks a process in which `server` is active: opencode may load this file twice. */
 const SERVED = Symbol.for("palace-devbox.opencode-1");
 const marks = globalThis as { [SERVED]?: boolean };
 

@@ -112,7 +112,7 @@ export class Turns {
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended, once; undefined without an answer. */
+  /** Returns the exchange of a turn that has ended, only once; undefined without an answer. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;

@@ -7,7 +7,7 @@ export type PiContext = {
     getSessionFile(): string | undefined;
     getEntries(): readonly { type: string; customType?: string }[];
   };
-  /** False in print and JSON mode. */
+  /** False in print mode and in JSON mode. */
   hasUI?: boolean;
   isIdle?(): boolean;
   isProjectTrusted?(): boolean;

@@ -23,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Consecutive starts without an answer. */
+  /** Number of consecutive starts without an answer. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;
@@ -99,7 +99,7 @@ export class McpServer {
   }
 }
 
-/** Gives up a child that does not answer one call: it may answer none, so the next call starts a new process. */
+/** Gives up a child that does not answer, because it may not answer other calls either. The next call starts a new one. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

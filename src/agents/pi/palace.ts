@@ -1,7 +1,7 @@
 /**
- * The pi extension: the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt,
- * /mempalace-diary, and filing when the agent is idle. The build makes one file without imports, which pi loads from its extensions
- * folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
+ * The pi extension. It adds the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt, and
+ * /mempalace-diary, and files the session when the agent is idle. The build makes one file without imports, which pi loads from its
+ * extensions folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
 import { basename } from "node:path";
 import { within } from "../../base/time-limit.ts";
@@ -16,12 +16,12 @@ const WAKE_UP = "mempalace-wake-up";
 const TURN = "mempalace-turn";
 
 const TURN_STARTS_MAX_MS = 10_000;
-/** Longest name that the palace accepts. */
+/** Maximum length of a name in the palace. */
 const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
 
-// The handlers share one session's state; as separate functions, each would need all of it as parameters.
+// The handlers share one session's state: separate functions would need all of it as parameters.
 // oxlint-disable-next-line max-lines-per-function
 export default function palace(pi: Pi): void {
   const settings = readSettings(process.env);
@@ -164,7 +164,7 @@ function diaryRequest(agent: string, args: string): string {
   );
 }
 
-/** Makes a topic of a user's text: letters, digits, and a few signs between them. */
+/** Makes a topic from a user's text: letters, digits, and a few signs between them. */
 function topicOf(words: string): string {
   const kept = words.match(/[\p{L}\p{N}]+(?:[_.'-][\p{L}\p{N}]+)*/gu)?.join(" ") ?? "";
   const topic = Array.from(kept).slice(0, TOPIC_MAX_CHARS).join("");

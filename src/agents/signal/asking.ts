@@ -1,4 +1,4 @@
-/** Decides which commands ask a question, so that their failure means "no". Pure. Used by `command.ts`. */
+/** Recognises commands that ask a question, so that their failure means "no". Pure. Used by `command.ts`. */
 import { type Command, commandOf } from "./shell.ts";
 
 /** Commands for which exit code 1 means "no"; another code is an error. */
@@ -12,7 +12,7 @@ const VERB =
   /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
 const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;
 const GIT_OPTION = / (?:--get|--quiet|--verify)(?: |$)/;
-/** Interpreters: a program given on their command line is not read, so it may ask too. */
+/** Interpreters whose program on the command line is not read, so it may be a question too. */
 const INTERPRETER = /^(?:bash|sh|zsh|node|python3?|perl|ruby)$/;
 
 export function answersNo({ call }: Command, exit: number): boolean {

@@ -14,7 +14,7 @@ export type Told = {
   hasReverted: boolean;
 };
 
-/** Words of the shell's control flow: with them, it is unknown which commands ran, and whose exit code the line has. */
+/** Words of the shell's control flow: they make it unknown which commands ran, and whose exit code the line has. */
 const TURNS = [
   String.raw`!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|trap|eval|exec|exit`,
   "return|alias|unalias|shopt|break|continue|builtin|enable|hash|wait|logout|suspend|set|command(?! -[vV])",
@@ -26,7 +26,7 @@ const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
 /** Exit codes that are not the command's own: timeout, not executable, not found, interrupted, killed, asked to end. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
-/** Commands that never fail, without a file that may be missing (an assignment has no name); then those that print nothing. */
+/** Commands that never fail unless a file is missing (an assignment has no name); then commands that print nothing. */
 const NEVER_FAILS = /^(?:(?:echo|printf|true|:|export)?(?: .*)?|tee(?: [^/ ]+)*|(?:tail|cat)(?: (?:-\S+|\d+))*)$/;
 const SPEECHLESS = /^(?:true|:|export)?$/;
 /** Commands that fail only with exit code 1 or 2. */
@@ -43,7 +43,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
   const commands = readCommands(line.slice(options.length)) ?? [];
   const steps = commands.map((command) => ({ ...command, test: testOf(command, named) }));
   if (steps.some(({ call }) => TURN.test(call))) {
-    // `if npm test` runs tests too.
+    // `if npm test` also runs tests.
     const hasTests = steps.some(({ call }) => testOf(commandOf(call.replace(LEADING_TURNS, "")), named)?.runs === true);
     return { ...told, tests: hasTests ? "unclear" : undefined };
   }
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if this command cannot explain the line's `exit`, failed tests aside. `isThere`: the folder changes have succeeded. */
+/** Returns true if this command cannot be the reason for `exit`, except by failed tests. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;
@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A failed change prints its own name, and no command runs after it.
- * So if the commands before print nothing, output without such a name comes from a command after the changes.
+ * Returns true if each folder change of the line has surely succeeded. A failed change prints its own name, and then no command runs. So if
+ * the commands before print nothing, output without such a name comes from a command after the changes.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

@@ -1,4 +1,4 @@
-/** Splits a shell's line into commands, as far as the meaning of its exit code needs it. Takes linear time. Pure. */
+/** Splits a shell's command line into commands, as far as its exit code needs them. Takes linear time. Pure. */
 
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
@@ -29,7 +29,7 @@ const QUOTED = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g;
 /** Redirections that never fail: to a file without a folder, or in a folder that always exists. */
 const SAFE = /^[\d&]*(?:>[>&|]?(?:[^/]*$|\/tmp\/)|[<>]+[&|]?\/dev\/)/;
 
-/** Makes a pattern for options; `withWord` ones take another word. A text matches in one way only, so it takes no time. */
+/** Makes a pattern for options; the ones in `withWord` have a value. It matches in one way only, in linear time. */
 export function options(withWord = "(?!)", start = "[-+]"): string {
   return String.raw`(?: (?:${withWord}) \S+| (?!(?:${withWord}) )${start}\S+)*`;
 }

@@ -6,7 +6,7 @@ const NAME = String.raw`test(?!\S*[:-](?:${[
   "setup|install|prepare|build|compile|clean|types|typecheck|lint|format|watch|serve|server|list|init",
   "report|deps|seed|db|reset|up|down|start|stop|debug|ui|help",
 ].join("|")})(?:[ :-]|$))(?:[:-]\S*)?`;
-/** Matches `./scripts/test`, `run_tests.sh`. `/usr/bin/test` is the shell's own, and `./test` or `test.py` may be any program. */
+/** Matches `./scripts/test`, `run_tests.sh`; not the shell's `/usr/bin/test`, nor `./test`, which may be any program. */
 const FILE = [
   String.raw`(?:\S*/)?test(?:\.[^/ ]*)?\.sh`,
   String.raw`(?:\S*/|(?=\S*\.))(?:tests|run[_-]?tests)(?:\.[^/ ]*)?`,
@@ -52,7 +52,7 @@ const RUNNERS = [
   shows: shows.split(" ").map((one) => new RegExp(one.endsWith("]") ? `^-\\w*${one.slice(1)}` : `^${one}$`)),
   codes: codes.split(" ").map(Number),
 }));
-/** Matches first words that run no tests, for a program that accepts any word. */
+/** Matches first words with which a program that accepts any word runs no tests. */
 const OTHER = after(OPTIONS, "help|list|init|bench|related|debug|reset-cache");
 const IS_FILE = new RegExp(`^(?:${FILE})(?: |$)`);
 /** Matches options that list, show or prepare tests, or pass without any test: `--collect-only`, `--listTests`, `-run '^$'`. */

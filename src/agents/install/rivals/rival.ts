@@ -20,7 +20,7 @@ export type Rival = {
   takeOut: string;
 };
 
-/** Access to the machine: `read` returns a file's text, `names` a folder's names; nothing if they are unreadable. */
+/** Access to the machine: `read` returns a file's text, `names` a folder's names; both are empty if unreadable. */
 export type Look = {
   places: AgentPlaces;
   launch: Launch;
