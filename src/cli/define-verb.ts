@@ -27,7 +27,7 @@ const PLACES: Readonly<Record<Place | "writing", string>> = {
   any: "",
 };
 
-/** Types of one option in the notation of `options`: its name, and its definition for `parseArgs`. */
+/** Types for one option in the notation of `options`: its name, and its definition for `parseArgs`. */
 type Words<S extends string> = S extends `${infer One} ${infer More}` ? One | Words<More> : S;
 type NameOf<S extends string> = S extends `${infer N}=${string}` ? NameOf<N> : S extends `${infer N}|${string}` ? N : S;
 type OptionOf<S extends string> = S extends `${string}=...`
@@ -69,7 +69,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   args?: readonly [number, number];
   /** Demand on --palace; by default a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** True for a verb that only the memory's owner may run; the engine proves that if the broker runs in a container (docker/owner.ts). */
+  /** True for a verb of the memory's owner: if the broker runs in a container, the engine gives access (docker/owner.ts). */
   forOwner?: true;
   /** True if the command itself reports faults of the settings file. */
   showsSettingsFaults?: boolean;
@@ -106,7 +106,7 @@ export function defineVerb<const T extends ParseArgsOptionsConfig = {}>(parts: V
       const [min, max] = parts.args ?? [0, 0];
       if (positionals.length < min) throw usageError(parts.usage, "an argument is missing");
       if (positionals.length > max) throw usageError(parts.usage, `unexpected argument: ${positionals[max] ?? ""}`);
-      // An unset variable becomes an empty argument, and as a folder that means the working directory.
+      // An unset variable becomes an empty argument, which as a folder would mean the working directory.
       if (positionals.includes("")) throw usageError(parts.usage, "an argument is empty");
       if (common.palace === "") throw usageError(parts.usage, "--palace takes a folder");
       const config = loadConfig(env, { palace: common.palace });
@@ -141,7 +141,7 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
   }
 }
 
-/** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the value. */
+/** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the invalid value. */
 function warnOfSettings({ settings }: Config, out: Output): void {
   for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
     out.notice(`palace: ${message}; this command goes on without it`);
@@ -178,7 +178,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
   return isKnown ? error.exitCode : 70;
 }
 
-/** Makes the error of a full or read-only disk one that the user can fix: wherever it appears, it is not our bug. */
+/** Turns the error of a full or read-only disk into an error that the user can fix: it is not a bug of ours. */
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
@@ -187,7 +187,7 @@ function asKnown(thrown: unknown): unknown {
 
 export function usageError(usage: string, problem: string): PalaceError {
   const [calls = ""] = usage.split("\n\n");
-  // Each call is on its own line; a long call has several.
+  // Each call is on its own line; a long call takes several lines.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
   return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
@@ -211,7 +211,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Returns true if one of the flags is among the options. */
+/** Returns true if the arguments contain one of the flags. */
 export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));

@@ -1,5 +1,5 @@
 /**
- * Finds our executables for a process that starts another one: by path and with this Node, as TypeScript in a checkout and as
+ * Finds our executables for a process that starts another one. They run with this Node, by path: TypeScript in a checkout,
  * JavaScript in an install. Imported by the verbs that start processes.
  */
 import { extname, join } from "node:path";

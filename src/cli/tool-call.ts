@@ -13,7 +13,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
   try {
     return await callTool(client, call);
   } catch (error) {
-    // A broker that disappeared during a write may have filed it; the spooled write has the same key, so it counts once.
+    // A broker that disappeared during a write may have filed it. The spooled write has the same key, so it counts once.
     if (error instanceof PalaceError && error.code.startsWith("TRANSPORT_")) return await spool(call, error);
     throw error;
   } finally {

@@ -1,6 +1,6 @@
 /**
  * Describes every command with its options for the completions, the man page and docs/reference/commands.md. It loads the files
- * of all verbs, so only these three import it.
+ * of all verbs, so no other code imports it.
  */
 import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";

@@ -60,7 +60,7 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   why: () => import("../verbs/why.ts"),
 };
 
-/** Subverbs with a file of their own: former verbs, and two that are still verbs. The verb's file has the other subverbs. */
+/** Subverbs with files of their own: former verbs, and two that are still verbs. Other subverbs are in the verb's file. */
 export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<string, Load>>>>> = subLoaders();
 
 function subLoaders(): Record<string, Record<string, Load>> {

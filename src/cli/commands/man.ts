@@ -42,7 +42,7 @@ function pre(text: string): string[] {
   return [".RS", ".nf", ...text.split("\n").map(escaped), ".fi", ".RE"];
 }
 
-/** Escapes a line: a point or quote at its beginning would be a troff request, and a hyphen a typographic one. */
+/** Escapes a line: a point or quote at its beginning would be a troff request, and a hyphen becomes typographic. */
 function escaped(line: string): string {
   return line
     .replaceAll("\\", String.raw`\e`)

@@ -4,13 +4,13 @@
  */
 
 export type Synonym = Readonly<{
-  /** Command and its arguments, as a person types them; the user inserts words in place of the capitals. */
+  /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */
   means: string;
   /** Words to run instead of the synonym. Absent if the command is only suggested. */
   runs?: readonly string[];
 }>;
 
-/** Maps several words to one suggested call. */
+/** Makes an entry that suggests one call for several words. */
 const suggested = (means: string, words: string): [string, Synonym][] =>
   words.split(" ").map((word) => [word, { means }]);
 const run = (means: string, words: string): [string, Synonym][] => {

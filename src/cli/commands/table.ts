@@ -1,7 +1,7 @@
 /**
- * Table of the commands of `palace`. From it come the help, the spelling of hints, the completions, the man page and
- * docs/reference/commands.md. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Every command
- * that prints a hint loads this file, so it has only data.
+ * Table of the commands of `palace`. The help, the spelling of hints, the completions, the man page and docs/reference/commands.md
+ * come from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Every command that prints a
+ * hint loads this file, so it has only data.
  */
 
 export const GROUPS = {
@@ -222,7 +222,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Old names that scripts may still use → the present name. They work as before. */
+/** Old names that scripts may still use, with the present names. They work as before. */
 export const OLD_NAMES = {
   adopt: "palace import adopt",
   audit: "palace history",
@@ -249,7 +249,7 @@ export const OLD_NAMES = {
 
 export type OldName = keyof typeof OLD_NAMES;
 
-/** Words that work like a verb but are not listed as one. */
+/** Words that work like a verb but are not in the list of verbs. */
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",

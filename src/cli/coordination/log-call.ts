@@ -12,7 +12,7 @@ import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
 import { shorten, type Output } from "../terminal/output.ts";
 import { callOrSpool } from "../tool-call.ts";
 
-/** Fields of a tool's event that the commands show. */
+/** Event of a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
 
 /** Exit code if the tool refused, or if no event came in time. */

@@ -1,4 +1,4 @@
-/** Implements `palace events append|list|wait|watch|ack`: events from agents to each other, as in MemPalace 3.11. */
+/** Implements `palace events append|list|wait|watch|ack`: events between agents, as in MemPalace 3.11. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
 import { verbOfActions } from "./actions.ts";

@@ -21,7 +21,7 @@ const AWAY_MS = 1_000;
 const text = { type: "string" } as const;
 const many = { type: "string", multiple: true } as const;
 
-/** Options with several values → field of an event. */
+/** Option with several values → field of an event. */
 const FIELDS = {
   stream: "stream",
   room: "room",
@@ -44,7 +44,7 @@ type Watch = {
   cursor: string | undefined;
   limit: number;
   pollMs: number;
-  /** 0 means unlimited. */
+  /** Time without events until the watch ends; 0 means unlimited. */
   idleMs: number;
   follow: boolean;
 };
@@ -115,7 +115,7 @@ function fits({ fields, excluded }: Wanted, event: Shown): boolean {
   });
 }
 
-/** Returns the filter for the broker: it can filter by fields with one wanted value. */
+/** Returns the filter for the broker, which can filter by fields with one wanted value. */
 function asked({ wanted }: Watch): Record<string, unknown> {
   const single = [...wanted.fields].filter(([, values]) => values.size === 1);
   return Object.fromEntries(
@@ -209,7 +209,7 @@ function tell({ out, cursor }: Watch, events: readonly Shown[], isOver: boolean)
   else out.document({ events, count: events.length, cursor: cursor ?? null, timed_out: isOver });
 }
 
-/** Stores a cursor. If that fails, events are only shown twice. */
+/** Stores a cursor. If that fails, the next run only shows events twice. */
 function keep({ stateFile, cursor, agent }: Watch): void {
   try {
     writeWatchState(stateFile, cursor, agent);

@@ -29,7 +29,7 @@ export type DevboxCall = Readonly<{
   out: Output;
 }>;
 
-/** Returns a devbox verb's folder. `isBuilding`: first copies a build's files out of an installed package. */
+/** Returns the folder of a devbox verb. `isBuilding`: first copies the files for a build out of the package. */
 export function placeOf(
   { config, env }: DevboxCall,
   isBuilding: boolean,
@@ -39,8 +39,8 @@ export function placeOf(
 }
 
 /**
- * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: text for that, or for a lost engine.
- * Errors: TRANSPORT_CLOSED for a lost engine.
+ * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice for that case, or for a lost
+ * engine. Errors: TRANSPORT_CLOSED for a lost engine.
  */
 export async function watched(
   { out }: DevboxCall,
@@ -59,7 +59,7 @@ export async function watched(
   }
 }
 
-/** Lets the user type the project's name, or accepts `--yes`. Errors: CONFIG_USAGE for another name or no terminal. */
+/** Asks the user to type the project's name, unless `--yes` gives it. Errors: CONFIG_USAGE for another name or no terminal. */
 export async function assertNamed(
   project: string,
   given: string | undefined,

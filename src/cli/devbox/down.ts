@@ -55,13 +55,13 @@ export function down(call: DevboxCall): Promise<number> {
   });
 }
 
-/** Returns names of containers that may have run the stack's broker, even if none exists now. */
+/** Returns the names of containers that may have run the stack's broker, even if none exists now. */
 async function brokerNames(engine: Engine, project: string): Promise<string[]> {
   const boxes = await boxesOf(engine, project);
   return [`${project}-broker-1`, ...boxes.filter(({ service }) => service === "broker").map(({ name }) => name)];
 }
 
-/** Ends the bridge of this machine's agents to a broker that will not return, and its process. Returns true if there was one. */
+/** Ends the process of the bridge from this machine's agents to a broker that will not return. Returns true if there was one. */
 async function removeBridge({ paths }: Config, brokers: readonly string[]): Promise<boolean> {
   const bridge = readSettings(paths);
   if (bridge?.kind !== "docker" || !brokers.includes(bridge.host)) return false;

@@ -1,4 +1,4 @@
-/** Implements `palace devbox restore`: a backup replaces the stack's memory, and its home if the backup has one. */
+/** Implements `palace devbox restore`: a backup replaces the stack's memory, and the stack's home if it has one. */
 import { resolve } from "node:path";
 import type { Counts } from "../../devbox/counts.ts";
 import { openCopy, restoreStack } from "../../devbox/restore.ts";

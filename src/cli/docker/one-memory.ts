@@ -37,7 +37,7 @@ export async function joinStack(
   const bridge = found?.kind === "docker" && found.host === `${before}-broker-1` ? undefined : found;
   const hint = `to let them share the stack's: palace bridge setup docker:${container}`;
   const own = [paths.ledgerFile, join(paths.palaceDir, "chroma.sqlite3")].find((file) => existsSync(file));
-  // After that the command reaches the stack's memory, and this machine's memory is the other one.
+  // The command switches to the stack's memory, so this machine's own memory must be imported after it.
   const merge = own === undefined ? "" : `; then, to bring this one over: palace import ${quoted(dirname(own))}`;
   const apart = (why: string): Joined => ({
     ...{ state: "apart", why: `agents on this machine ${why}`, hint: `${hint}${merge}` },

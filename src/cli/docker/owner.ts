@@ -1,5 +1,5 @@
 /**
- * Runs a verb as the memory's owner if the broker is in a container of this machine's engine: whoever may talk to the engine is the
+ * Runs a verb as the memory's owner if the broker is in a container of this machine's engine: anyone who may use the engine is the
  * owner. The verb runs here and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the
  * bridge's resident, and so have only the role agent.
  */
@@ -43,7 +43,7 @@ export async function asOwner<C extends { config: Config }, Result>(
   }
 }
 
-/** Runs one command of `docker` and returns its one line of output. Errors: STORE_UNAVAILABLE with docker's message. */
+/** Runs a command of `docker` and returns the one line that it prints. Errors: STORE_UNAVAILABLE with docker's message. */
 export async function askDocker({ container, options }: BrokerBox, args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)("docker", [...options, ...args])).stdout.trim();
@@ -70,8 +70,8 @@ export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; stays
 }
 
 /**
- * Resolves when the container's broker answers; the engine may be restarting it. Errors: the last one of the connection, if no
- * broker answers in time.
+ * Resolves when the container's broker answers; the engine may be restarting it. Errors: the last connection error, if no broker
+ * answers in time.
  */
 export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
   for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {

@@ -1,8 +1,8 @@
 /**
  * Implements `palace backup restore` for a broker in a container of this machine's engine. It streams the backup into a second
  * container with the broker's image, user and volumes, and the verb runs there. The verb checks every byte before it ends the
- * broker; the engine starts the broker again. If this process is killed, that container sees the end of its input, and either
- * changes nothing or finishes.
+ * broker; the engine starts the broker again. If this process is killed, the second container sees the end of its input, and
+ * either changes nothing or finishes.
  */
 import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
@@ -86,7 +86,7 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
   const args = [
     ...["run", "--rm", "--interactive", "--init", "--network", "none", "--no-healthcheck"],
     ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
-    // The image's label names it the broker, and another command may be looking for brokers now.
+    // The image has the broker's label, and another command may be looking for brokers now.
     ...["--label", "org.opencontainers.image.title=palace-devbox restore"],
     ...["--volumes-from", box.container, ...(Config.User === "" ? [] : ["--user", Config.User])],
     // Passes names only: values may be secrets, and every user can read a command line.
@@ -112,8 +112,8 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
 }
 
 /**
- * Sends the backup as it is, without a passphrase. Resolves to the error that ended it early; the other side then has an
- * incomplete archive, and refuses it.
+ * Sends the backup as it is, without a passphrase. Resolves to the error that ended it early; the receiver then refuses the
+ * incomplete archive.
  */
 async function feed(
   stdin: NodeJS.WritableStream,
@@ -140,7 +140,7 @@ async function feed(
           () => "sent" as const,
           (error: NodeJS.ErrnoException) => {
             if (signal.aborted) return "cancelled" as const;
-            // The other side stopped reading, and reports the reason itself.
+            // The receiver stopped reading, and reports the reason itself.
             return error.code === "EPIPE" || error.code === "ERR_STREAM_PREMATURE_CLOSE" ? ("sent" as const) : error;
           },
         );

@@ -1,4 +1,4 @@
-/** Checks of `palace doctor` for the broker that answered: connection, build, doors and tokens. Used by checks.ts. */
+/** Checks, for `palace doctor`, the broker that answered: connection, build, doors and tokens. Used by checks.ts. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
@@ -20,7 +20,7 @@ export function cameOverBridge({ paths }: Config, endpoint: string): boolean {
   return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
 }
 
-/** Checks how clients reach the broker. It does not know where its clients are, so its report is valid on its machine. */
+/** Reports how this machine reaches the broker. A broker does not know where its clients are. */
 export function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
   const there = `; the broker there says ${topology}`;
   if (cameOverBridge(config, endpoint)) {
@@ -100,7 +100,7 @@ function newest(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
-/** Checks the outcome door; returns no check if the door was not requested. */
+/** Checks the outcome door. Returns no check if no such door was requested. */
 export function checkOutcomeDoor({ outcomeDoor: door }: Pick<StatusReport, "outcomeDoor">): Check[] {
   if (door === undefined) return [];
   const who = door.isLocal

@@ -172,7 +172,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** Makes the state folder, and the sockets' folder if a broker may run here. A broker makes its own palace's folder. */
+/** Makes the state folder, and the sockets' folder if a broker may run here. Brokers make their palace's folder. */
 export function folderFixes({ paths }: Config): Fix[] {
   const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
@@ -215,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // A file of another broker, or of a program that is not ours, stays.
+    // Files of another broker, or of a program that is not ours, stay.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
@@ -228,7 +228,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Takes the lock and returns its release; undefined if a broker holds it. A file system without locks is not changed. */
+/** Takes the lock and returns its release; undefined if a broker holds it. Ignores a file system without locks. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {

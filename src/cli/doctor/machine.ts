@@ -1,4 +1,4 @@
-/** Checks of `palace doctor` for this machine: disks, volumes, user and clocks. Imported by report/checks.ts. */
+/** Checks this machine for `palace doctor`: disks, volumes, user and clocks. Imported by report/checks.ts. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -15,9 +15,9 @@ import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
 
-/** Minimum free space without a warning: enough time to act before the disk is full and a broker refuses writes. */
+/** Minimum free space without a warning. It leaves time to act before the disk is full and a broker refuses writes. */
 const FREE_MIN_BYTES = 256 * 1024 * 1024;
-/** Longest wait for a file system: a network one without its server never answers. */
+/** Longest wait for a file system, because a network file system without its server never answers. */
 const ANSWER_MAX_MS = 1_000;
 
 type Disk = { holds: string[]; folder: string; freeBytes: number | undefined };
@@ -84,7 +84,7 @@ async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
   return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
 }
 
-/** A folder to check. `volume`: a possible name of a volume for it. */
+/** A folder to check. `volume`: a possible name for a volume of it. */
 type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
@@ -111,7 +111,7 @@ function isLost({ point, type }: Mount): boolean {
   return point === "/" || IN_MEMORY.has(type);
 }
 
-/** Lists the folders to check. The broker's machine checks the memory. A read-only home has nothing to lose. */
+/** Lists the folders to check. The memory is checked where its broker runs. A read-only home has nothing to lose. */
 function placesOf(config: Config): Place[] {
   const { paths, model, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
@@ -173,7 +173,7 @@ function ownerOf(path: string): { uid: number; gid: number } | undefined {
   }
 }
 
-/** Decides by the owner, because a folder may be mounted read-only on purpose. */
+/** Returns true by the folder's owner, because a folder may be mounted read-only on purpose. */
 function isRefused(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
@@ -183,7 +183,7 @@ function isRefused(folder: string): boolean {
   }
 }
 
-/** Largest difference between two clocks without a warning, ms. */
+/** Maximum difference of two clocks without a warning, ms. */
 export const SKEW_MAX_MS = 60_000;
 
 /** Times of one question: our clock before it and after the answer, and the time of a write that is dated later. */

@@ -1,4 +1,4 @@
-/** Checks of `palace doctor` for the settings file, its use by the running broker, and the judge model. */
+/** Checks the settings file, its use by the running broker, and the judge model, for `palace doctor`. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";

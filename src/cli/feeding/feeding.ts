@@ -7,7 +7,7 @@ import type { Caller } from "../../feeders/send.ts";
 export { placeOf } from "../../feeders/came-from.ts";
 
 export const EXIT_INTERRUPTED = 130;
-/** Time for a miner whose starter died to exit cleanly. */
+/** Time that a miner gets to exit cleanly after its starter died. */
 const ORPHAN_MAX_MS = 2_000;
 
 /** Connects to the broker; a dry run and `why` do so only if one runs. */
@@ -36,7 +36,7 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // The starter is gone, perhaps the broker itself, so the work may be unable to finish. Half-done work does not count as
+  // The starter is gone, perhaps the broker itself, so the work may not be able to finish. Half-done work does not count as
   // done.
   const leave = (): void => {
     stop();

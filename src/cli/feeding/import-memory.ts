@@ -1,7 +1,7 @@
 /**
  * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass
- * sends the parts that change something. Every part is one write, and the broker compares it with what it has, so the
- * next run finishes an interrupted one. Used by `palace import`.
+ * sends the parts that change something. Every part is one write. The broker decides by what it has, so the next run
+ * finishes an interrupted one. Used by `palace import`.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -222,8 +222,8 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
 }
 
 /**
- * Returns the command that undoes the import. If an import was undone and repeated, it undoes only what came after that
- * undo. `importer`: our name in the journal.
+ * Returns the undo of the import, or null without one. If an import was undone and repeated, the undo covers only the
+ * repetition. `importer`: our name in the journal.
  */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);
@@ -247,7 +247,7 @@ async function newest(
   }
 }
 
-/** Yields the items that the broker accepts, because it refuses a whole part if one row has odd metadata. */
+/** Yields the items that the broker accepts: it would refuse a whole part for one row with odd metadata. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };

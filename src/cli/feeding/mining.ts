@@ -1,5 +1,5 @@
 /**
- * Runs one command that mines, for every kind of source: shared options, progress and Ctrl-C, the report and the exit code.
+ * Runs a command that mines, for every kind of source: shared options, progress and Ctrl-C, the report and the exit code.
  * Imported by the files of verbs/ and documents.ts.
  */
 import type { parseArgs } from "node:util";
@@ -20,7 +20,7 @@ const SKIPS_SHOWN_MAX = 20;
 /** Options of all commands that file something. `progress` prints the progress for a program. */
 export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
-/** Options for commands that select what changed, and where to file it. */
+/** Options of commands that file what changed, and choose where to file it. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
@@ -99,7 +99,7 @@ function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out
 }
 
 /**
- * Shows progress. `end` clears it from the terminal, `onStop` confirms Ctrl-C. `asLines` prints progress for a program, one
+ * Shows progress. `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints progress for a program, one
  * JSON document per line.
  */
 function feedWatch(

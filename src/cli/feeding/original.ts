@@ -14,8 +14,8 @@ export type Original = { path: string; text: string; at: number };
 const MARKDOWN = new Set(["", ".md", ".markdown", ".mdx", ".mkd", ".qmd", ".rmd"]);
 
 /**
- * Finds the text; returns undefined unless the file is here and has the text exactly once. A changed file, or a repeated
- * text, would give a wrong line.
+ * Finds the text; undefined unless the file is here and has the text exactly once. A changed file, or a repeated text,
+ * would give a wrong line.
  */
 export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
   const files = [...originalsOf(source, placeOf(config)), source].filter(isAbsolute);
@@ -28,7 +28,7 @@ export function findOriginal(config: Config, source: string, drawer: string): Or
   return undefined;
 }
 
-/** Returns true if the source may have headings; a note has no source and counts as markdown. */
+/** Returns true if the source may have headings. A note has no source, and its text counts as markdown. */
 export function hasHeadings(source: string): boolean {
   return MARKDOWN.has(extname(source).toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** Words for the import and export of a Roampal's folder, for `palace outcome`, and progress for `palace import`. */
+/** Texts about the import and export of a Roampal's folder, for `palace outcome`; progress also for `palace import`. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Tell } from "../../learning/roampal/carrying.ts";
 import type { Exported } from "../../learning/roampal/export-folder.ts";
@@ -9,7 +9,7 @@ import { Progress } from "../terminal/progress.ts";
 const NAMED_MAX = 5;
 const TELL_AFTER_MS = 2_000;
 
-/** Reports progress: at once on a terminal, otherwise if the work takes longer. */
+/** Reports progress: on a terminal at once, otherwise only if the work takes longer. */
 export function teller(silent: boolean): Tell {
   return (doing, what, total) => {
     const progress = new Progress({ silent });

@@ -1,4 +1,4 @@
-/** The example project that `palace demo` files, and its questions. Only data. */
+/** Example project that `palace demo` files, with its questions. Only data. */
 
 /** Text of each file, by path. */
 export const DEMO_PROJECT: Readonly<Record<string, string>> = {

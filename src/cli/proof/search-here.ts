@@ -1,4 +1,4 @@
-/** Describes how search works on a palace: with the model or without it. Imported by `up`, here and in scripts/. */
+/** Describes whether search on a palace uses the model. Imported by `up`, here and in scripts/. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -38,7 +38,7 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   return `Search finds memories by words and meaning, without the model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
 }
 
-/** Returns why the model is missing. It leaves out the address and error of a download, which `palace doctor` shows. */
+/** Returns why the model is missing, without the address and error of a download, which `palace doctor` shows. */
 export function causeOf(modelDetail: string): string {
   const [cause = ""] = printable(modelDetail).split("; searching without it");
   return cause.replace(/ \(.*\)$/, "");

@@ -1,4 +1,4 @@
-/** Checks of `palace doctor` for this machine's agents; reports only what needs an action. Imported by checks.ts. */
+/** Checks this machine's agents for `palace doctor`, and reports only what needs an action. Imported by checks.ts. */
 import type { Config } from "../../config/config.ts";
 import { AGENTS, labelOf } from "../../agents/install/agent-files.ts";
 import { wiringOf } from "../../agents/install/install.ts";
@@ -16,8 +16,8 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
 }
 
 /**
- * Checks the wired agents. Returns no check if `palace install` would change nothing, and nothing else on this machine
- * overrides the wiring.
+ * Checks the wired agents. Returns no check if `palace install` would change nothing, and nothing on this machine overrides the
+ * wiring.
  */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);

@@ -5,7 +5,7 @@ import { formatDuration, plural } from "../terminal/output.ts";
 import type { Check } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
-/** Intervals after which a backup is late. The extra half is for a backup that waits for a broker or a pause. */
+/** Number of intervals after which a backup is late: the extra half is for a wait for a broker or a pause. */
 const LATE_FACTOR = 1.5;
 
 /** Returns the folder in which the broker makes backups, if the last backup there is too old. */

@@ -1,6 +1,6 @@
 /**
- * Runs the checks of `palace doctor`: each checks one thing and says what it found and what to do. They go from the basics
- * upwards, because the first failure usually explains later ones. Imported by verbs/doctor.ts.
+ * Runs the checks of `palace doctor`. Each checks one thing and says what it found and what to do. The first failure
+ * usually explains later ones, so the basics come first. Imported by verbs/doctor.ts.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ const NODE_MAJOR_MIN = 24;
 /** Longest lag of the driver without a warning. */
 const LAG_WARN_MS = 60_000;
 const OPEN_MAX_MS = 30_000;
-/** Longest wait for the model to be found or missing; a model that loads for longer is reported as loading. */
+/** Longest wait until the model is found or missing; after that, it is reported as loading. */
 const MODEL_MAX_MS = 5_000;
 const POLL_MS = 50;
 
@@ -154,7 +154,7 @@ async function reachBroker(config: Config, mayStart: boolean): Promise<Reached |
   }
 }
 
-/** Asks until the palace is open and its model loaded, or time is up, because an earlier status is provisional. */
+/** Asks until the palace is open and its model loaded, or time is up: an earlier status is provisional. */
 async function askWhenOpen(client: Client): Promise<StatusReport> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const status = await client.call("palace.status", {});
@@ -231,7 +231,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // For example a read-only folder, which the broker's own calls report better.
+    // For example, the folder is read-only. The broker's own calls report that better.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }
@@ -300,7 +300,7 @@ function checkDriver({ driver }: StatusReport): Check {
     : ok("driver", detail);
 }
 
-/** Checks the closets. A search works without them; checkDriver says why closets wait to be sent. */
+/** Checks the closets. A search works without them; checkDriver explains why closets wait to be sent. */
 function checkClosets({ closets }: StatusReport): Check {
   return ok("closets", describeClosets(closets));
 }

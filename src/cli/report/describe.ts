@@ -59,7 +59,7 @@ function describeNewer(file: string): string {
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
-  // An older broker adopts nothing.
+  // An older broker adopts no foreign rows.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
   if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
@@ -107,7 +107,7 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** Keep these words equal to docs/how-to/going-back.md. */
+/** docs/how-to/going-back.md has the same words, so change both. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

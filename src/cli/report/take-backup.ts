@@ -33,8 +33,8 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
       "name another: palace backup FILE, or add --force",
     );
   const box = brokerBox(config);
-  // The broker writes the file itself, except with a passphrase, which we apply, in a devbox, where the palace is read-only, or
-  // in a container, which has other files.
+  // The broker writes the file itself, with three exceptions: a passphrase, which we apply; a devbox, where the palace is
+  // read-only; a container, which has other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
@@ -90,7 +90,7 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Shell text that opens the file, removes its name and copies it to stdout: the file is deleted however the copy ends. */
+/** Shell text that opens the file, removes its name and copies it to stdout, so the file is deleted however that ends. */
 const READ_AND_FORGET = 'exec 3<"$1" && rm -f -- "$1" && exec cat <&3';
 
 async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Array> {
@@ -119,7 +119,7 @@ async function* watched(
     throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes and ${done} of them came`, "repeat it");
 }
 
-/** Streams the backup to stdout. Unlike for a list, a closed pipe is a failure here, because its reader has no whole backup. */
+/** Streams the backup to stdout. A closed pipe is a failure here, because its reader has no whole backup. */
 async function toStdout(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   process.stdout.prependListener("error", () => {
     process.stderr.write("palace: the pipe was closed before the backup was through\n");

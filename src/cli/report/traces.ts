@@ -32,7 +32,7 @@ const LIVE =
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Finds files with a part of the texts, the sources, and spooled writes with all of a text. Reads each file once. */
+/** Finds files with a part of the texts, the sources, and spooled writes with a whole text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);
@@ -89,9 +89,9 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that hold a text. Returns
- * them and the remaining ones. `sources`: the sources of the forgotten drawers. A staged copy of another source stays, because its
- * drawers stay. If undefined, staged copies of all sources are removed. Errors: the file system's.
+ * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that hold a text. Returns the
+ * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source stays,
+ * because its drawers stay. Without `sources`, staged copies of all sources are removed. Errors: the file system's.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -170,7 +170,7 @@ function* stringsOf(value: unknown): Generator<string> {
   } else if (typeof value === "object" && value !== null) for (const one of Object.values(value)) yield* stringsOf(one);
 }
 
-/** Returns the text that would be filed for a spooled end of a turn: both halves together. */
+/** Returns the text that a spooled end of a turn would file: both halves together. */
 function exchangeIn(text: string): string[] {
   const { line } = (parseJson(text) ?? {}) as { line?: unknown };
   const { params } = (typeof line === "string" ? (parseJson(line) ?? {}) : {}) as { params?: Partial<Exchange> };

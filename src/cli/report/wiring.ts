@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Returns the parts for the installer. `palace`: the folder named by --palace; agents then get the same folder. */
+/** Returns the installer's parts. `palace`: the folder named by --palace, which agents then get too. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;
@@ -50,7 +50,7 @@ const PLANNED: Readonly<Record<Change["action"], string>> = { ...DONE, write: "t
 
 export function printOutcome(out: Output, { changes, backups, blocked }: Outcome, isDryRun: boolean): void {
   for (const { path, kind, action, note, current, next } of changes) {
-    // Skips a file that does not exist and will not.
+    // Skips a file that neither exists now nor will exist.
     if (action === "already" && current === undefined && next === undefined) continue;
     const backup = backups.get(path);
     const before = backup === undefined ? undefined : `before: ${backup}`;
@@ -75,7 +75,7 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
   }
 }
 
-/** Returns the prefix that makes a shell command apply to that profile. */
+/** Returns the text before a shell command that makes it use that profile. */
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;

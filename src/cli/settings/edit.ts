@@ -1,5 +1,5 @@
 /**
- * Changes one key of `settings.json` and keeps the rest of the file, comments included. Two commands at once lose nothing:
+ * Changes one key of `settings.json` and keeps the rest of the file, with its comments. Two commands at once lose nothing:
  * a lock on the folder allows one write at a time, and a file that an editor saved meanwhile is read again. Imported by
  * verbs/config.ts.
  */
@@ -44,7 +44,7 @@ function editOnce(path: string, key: string, value: SettingValue | undefined): "
   change(draft, key, value);
   if (draft.content === before) return "same";
   const isThere = before !== undefined;
-  // Keeps a link, such as a dotfile manager makes.
+  // Keeps a link, such as dotfile managers make.
   const file = isThere ? realpathSync(path) : path;
   const mode = isThere ? statSync(file).mode & 0o777 : FILE_MODE;
   let isOutdated = false;

@@ -60,7 +60,7 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 }
 
 /**
- * Sets for good whether the owner's programs need no token, and returns the door. Errors: CONFIG_USAGE if the system does not tell a
+ * Sets, permanently, whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not tell a
  * socket's owner, CONFIG_BAD_VALUE if the environment says otherwise, BROKER_START_FAILED.
  */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {

@@ -5,7 +5,7 @@ import { PalaceError } from "../../base/errors.ts";
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
 
-/** Returns true to continue; for a no, prints that nothing changed. Errors: CONFIG_USAGE if nobody can be asked. */
+/** Returns true to continue. If not, prints that nothing changed. Errors: CONFIG_USAGE if nobody can be asked. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)

@@ -19,7 +19,7 @@ export type ShownDrawer = {
   metadata: Record<string, unknown>;
 };
 
-/** Length of a short id, hexadecimal digits: enough to distinguish a hundred thousand drawers. */
+/** Number of hexadecimal digits in a short id: enough to distinguish a hundred thousand drawers. */
 const SHORT_LENGTH = 10;
 /** Minimum number of digits to erase a drawer: erasing cannot be undone, and a shorter part may be a typing error. */
 const TO_ERASE_MIN = 4;
@@ -30,7 +30,7 @@ export function shortId(id: string): string {
   return HASHED.exec(id)?.[1]?.slice(0, SHORT_LENGTH) ?? id;
 }
 
-/** Returns the first line of a text with words in it, without the marks of a heading or a list. */
+/** Returns a text's first line with words, without the marks of a heading or a list. */
 export function titleOf(text: string, max: number): string {
   const lines = text.split("\n").map((line) => line.replace(/^\s*(?:#{1,6}|[-*>+]|\d+\.)\s+/, "").trim());
   return shorten(lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? text, max);

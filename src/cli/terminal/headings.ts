@@ -11,7 +11,7 @@ const HEADING_MAX = 120;
 
 type Fence = { mark: string; isOpener: boolean };
 
-/** Returns the headings. `isFromStart`: the document's start; otherwise the text may begin inside a line or a fence. */
+/** Returns the headings. `isFromStart`: the text begins where its document begins, not inside a line or a fence. */
 export function headingsOf(text: string, isFromStart: boolean): Heading[] {
   const frontMatter = isFromStart ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : 0;
   const lines = [...text.matchAll(LINE)]
@@ -29,7 +29,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const [, signs = "", title = ""] = HEADING.exec(line) ?? [];
-    // A single `#` may be a shell's comment if we only guess whether a fence is open.
+    // If we only guess whether a fence is open, a single `#` may be a comment of a shell.
     if (open === "" && title !== "" && (start !== "unknown" || signs.length > 1))
       found.push({ at, title: shorten(title, HEADING_MAX) });
   }

@@ -48,8 +48,8 @@ export class Output {
   }
 
   /**
-   * Prints lines for people, and nothing with --json. Removes control characters on a terminal, because anybody may have
-   * written the text; a program gets every byte.
+   * Prints lines for people; with --json, prints nothing. Anybody may have written the text, so it removes control
+   * characters on a terminal; a program gets every byte.
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
@@ -80,7 +80,7 @@ export class Output {
   }
 }
 
-/** Pads columns to their widest cell and aligns numbers to the right; does not pad the last column. */
+/** Pads columns to their widest cell, except the last column, and aligns numbers to the right. */
 export function alignRows(rows: readonly (readonly Cell[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows)

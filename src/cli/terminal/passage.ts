@@ -41,10 +41,10 @@ type Row = {
 
 const CUT = "…";
 const TAB = "    ";
-/** Minimum overlap of two slices that counts as one. */
+/** Minimum overlap of two slices that counts as an overlap. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
-/** Length from which a line is shown from the drawer on. */
+/** Length of a line above which it is shown from the drawer on. */
 const LINE_MAX = 4_000;
 
 /** Returns the passage: at most `rows` lines of at most `columns` characters. */
@@ -68,7 +68,7 @@ export function passageOf(drawer: string, query: string, window: Window): Passag
   };
 }
 
-/** Returns the row with the most different words of the query; of equal rows the first. */
+/** Returns the row with the most different words of the query, the first if there are several. */
 function bestRow(rows: readonly Row[]): Row | undefined {
   const worth = ({ terms }: Row): number => new Set(terms.map(({ term }) => term)).size;
   return rows.reduce<Row | undefined>((best, row) => (worth(row) > (best ? worth(best) : 0) ? row : best), undefined);
@@ -106,7 +106,7 @@ function joined(drawer: string, { before = [], after = [], isFromStart }: Window
   return wholeLines({ text, from, to: from + drawer.length, isFromStart: isWhole && isFromStart !== false });
 }
 
-/** Returns the length of the longest end of `left` with which `right` begins, because slices may be trimmed. */
+/** Returns the length of the longest end of `left` with which `right` begins: slices may be trimmed between them. */
 function overlapOf(left: string, right: string): number {
   const begin = right.slice(0, OVERLAP_MIN);
   if (begin.length < OVERLAP_MIN) return 0;
@@ -201,8 +201,8 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
 }
 
 /**
- * Returns the first row of the window that has most of the query's words, each counted once. Of equal windows it uses the
- * first, moved so that its matches are in the middle.
+ * Returns the first row of the window with most of the query's words, each counted once. The first of equal windows is
+ * moved so that its matches are in the middle.
  */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };

@@ -25,8 +25,8 @@ export function namedPalace(argv: readonly string[]): string | undefined {
 }
 
 /**
- * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or one that has vanished
- * (which has its own error).
+ * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished, which has its
+ * own error.
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;

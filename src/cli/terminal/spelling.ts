@@ -1,6 +1,6 @@
 /**
  * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone,
- * and always with the palace in question. All hints, also the broker's, say `palace`, and are spelled when they are shown.
+ * and always with the palace in question. All hints, even the broker's, say `palace`; they are spelled when they are shown.
  * Imported by output.ts, define-verb.ts and palace.ts.
  */
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ const UPSTREAM_VERBS = [
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
 /** Matches quoted text, which is a user's name or data. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
-/** Builds a pattern of verbs: "palace" is the command only if a verb follows. */
+/** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
 /** Verbs that run on this machine; `gate` always runs on the other one. */
 const HERE = WORDS.filter((verb) => verb !== "gate");

@@ -1,4 +1,4 @@
-/** Parses times as people type them: a day, a minute, or a time ago. */
+/** Parses times as people type them: a day, a minute, or how long ago. */
 import { PalaceError } from "../../base/errors.ts";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

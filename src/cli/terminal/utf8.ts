@@ -1,4 +1,4 @@
-/** Decodes a text that a person sends. Imported by the editor and by the verbs that read stdin. */
+/** Decodes a text from a person. Imported by the editor and by the verbs that read stdin. */
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,6 +1,6 @@
 /**
  * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. Such a
- * command prints this and fails. A verb with actions but without an action given is wrong usage, as in upstream.
+ * command prints that and fails. A verb that needs an action and gets none is wrong usage, as in upstream.
  */
 type Absent = { why: string; hint: string; actions?: string };
 

@@ -1,4 +1,4 @@
-/** `mempalace hook run`, which the hooks of MemPalace's plugins run, with the words and names of 3.11. */
+/** `mempalace hook run` answers the hooks of MemPalace's plugins, with the words and names of 3.11. */
 import { CHECKPOINT_EVERY } from "../../agents/hook/checkpoint.ts";
 import { answerMempalace, HOOK_NAMES } from "../../agents/hook/mempalace.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-/** Implements `mempalace mine DIR` and `mempalace sweep TARGET`: runs upstream's modes with the feeder of that kind. */
+/** `mempalace mine DIR` and `mempalace sweep TARGET` run upstream's modes with the feeder of that kind. */
 import { resolve } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -11,7 +11,7 @@ const KINDS: Readonly<Record<string, string>> = { projects: "projects", convos: 
 
 /** Options without an effect here: the broker always writes, with or without a daemon. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
-/** Options that every mode accepts, as in upstream, and only one mode uses. */
+/** Options that every mode accepts, as in upstream, but only one mode uses. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   extract: ["convos"],
   "include-subagents": ["convos"],

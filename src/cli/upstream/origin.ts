@@ -10,7 +10,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import type { Output } from "../terminal/output.ts";
 import { say } from "./format.ts";
 
-/** Writes origin.json if this machine has the palace; it does not write to the palace of another machine's broker. */
+/** Writes origin.json if this machine has the palace, but not if another machine's broker has it. */
 export function writeOrigin(root: string, { paths, endpoint }: Config, out: Output): object | undefined {
   const result = detectOrigin(root);
   if (result === undefined) {

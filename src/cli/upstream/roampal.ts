@@ -83,7 +83,7 @@ export function asDeveloper(verb: string, args: readonly string[], env: Env): { 
   return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
 }
 
-/** Loads the configuration; returns undefined if it is faulty, which the verb reports. */
+/** Loads the configuration; undefined if it is faulty, which the verb reports. */
 function readable(env: Env): Config | undefined {
   try {
     return loadConfig(env);

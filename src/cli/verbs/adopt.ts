@@ -16,7 +16,7 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
-/** Time that a refusal may last; the broker retries meanwhile. */
+/** Time that a refusal may last, because the broker tries again meanwhile. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
@@ -56,7 +56,7 @@ beside them and compared, row by row, before anything is written there. Ended in
   },
 });
 
-/** Resolves when the palace is verified. Errors: a refusal with its reason and remedy; ensureBroker's. */
+/** Resolves when the palace is verified. Errors: the refusal, with its reason and remedy; ensureBroker's. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);

@@ -116,7 +116,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Returns a configuration for the bridge that is set up here, whatever MEMPALACE_BROKER says. */
+/** Returns a configuration for the bridge on this machine, whatever MEMPALACE_BROKER says. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }

@@ -6,7 +6,7 @@ import { plural } from "../terminal/output.ts";
 import { tellAbsentWing } from "../terminal/wing.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Maximum number of known names with several files in a request. With more, a request has one file, to be short. */
+/** Maximum number of known names for which a request may have several files. Beyond it, a request has one file. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

@@ -31,7 +31,7 @@ const PASSAGE_ROWS = 5;
 const INDENT = "  ";
 const SLICES_AROUND = 5;
 const POLL_MS = 20;
-/** Enough time to load a model and embed the project on two cores. */
+/** Longest wait for the model: enough to load it and embed the project on two cores. */
 const MODEL_MAX_MS = 20_000;
 const END_MAX_MS = 10_000;
 const CALL_TIMEOUT_MS = 30_000;
@@ -218,7 +218,7 @@ function passageIn(config: Config, hit: Hit, question: string, columns: number) 
   return { source, room, lines, text: lines.map((row) => row.map((piece) => piece.text).join("")).join("\n") };
 }
 
-/** Lets two shims, as of two agents, write at the same time; each then searches for the other's text. */
+/** Lets two shims, like those of two agents, write at the same time. Each then searches for the other's text. */
 async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promise<{ ms: number; found: boolean }> {
   const open = (name: string): Promise<StdioMcp> =>
     openStdioMcp(executable("mp-shim"), {

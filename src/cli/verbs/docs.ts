@@ -45,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** Finds the project of a single file to file. */
+/** Finds the project of a file that is filed alone. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
@@ -164,7 +164,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Texts for a folder without a file of the kind. */
+/** Texts about the files that each command accepts, for a folder without any. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, but what .gitignore names; office documents: palace mine formats DIR",

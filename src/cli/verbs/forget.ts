@@ -59,7 +59,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer holds the forgotten drawers: equal words in it belong to a drawer that
+    // After a complete erasure, the ledger no longer holds the forgotten drawers. Equal words in it belong to a drawer that
     // stays.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
@@ -110,7 +110,7 @@ function piped({ paths }: Config): string[] {
   return [`${plural(made.length, "backup")} went into a pipe, the last one ${when}: where they are is not known here`];
 }
 
-/** Rebuilds our own backups among the remaining files; an encrypted one if its passphrase is known. */
+/** Rebuilds our own backups among the remaining files, even an encrypted one if its passphrase is known. */
 async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
   const rewritten: Trace[] = [];
   const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
@@ -199,7 +199,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
     return removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),
-      // With --match, every copy that holds the text is meant, from any source.
+      // With --match, this means every copy that holds the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
   } catch (cause) {

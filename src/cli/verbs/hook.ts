@@ -1,7 +1,7 @@
 /**
- * Implements `palace hook`, for agents' hooks, the pi extension and the opencode plugin. It never fails an agent or
- * delays it by more than one second, counted from the start of the process; then it ends without an answer. stdout has
- * only the answer; errors go to the log.
+ * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent
+ * or delays it by more than one second, counted from the start of the process; then it ends without an answer. stdout
+ * has only the answer; errors go to the log.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -65,14 +65,14 @@ export const verb: Verb = {
     else {
       const scene = usable(what, values, env);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
-      // Writes the answer at once and whole.
+      // Writes the whole answer at once.
       if (text !== "") process.stdout.write(`${text}\n`);
     }
     return 0;
   },
 };
 
-/** Parses the arguments. An unknown option, of another version, must not stop an agent, as exit code 2 would. */
+/** Parses the arguments. An unknown option of another version must not stop an agent, as exit code 2 would. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });

@@ -71,8 +71,8 @@ async function wingsOf(client: Client): Promise<Record<string, Rooms>> {
 }
 
 /**
- * Reads a place. A wing may have a slash in its name, so the longest wing that fits is used. `hint`: names that are listed instead of the
- * typed ones. Errors: PROTOCOL_BAD_PARAMS.
+ * Reads a place. A wing's name may contain a slash, so the longest wing that fits is used. `hint`: which names are listed instead.
+ * Errors: PROTOCOL_BAD_PARAMS.
  */
 function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place {
   if (given === "") return { wing: undefined, room: undefined };

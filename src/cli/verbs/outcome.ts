@@ -63,7 +63,7 @@ type Asked = {
   out: Output;
 };
 
-/** Call → its least and greatest number of arguments, and what it does. */
+/** Call → its minimum and maximum number of arguments, and its function. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -79,7 +79,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Option → the call that takes it. */
+/** Option → the call that accepts it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -121,7 +121,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Opens or shows the door. It has no client, because a restart may end the broker that it asks. */
+/** Opens or shows the door. It has no client, because a restart would end the client's broker. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;

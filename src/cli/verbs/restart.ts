@@ -25,7 +25,7 @@ Lets the broker finish and starts a new one, for instance after an update. Agent
 type Found = Pick<Awaited<ReturnType<typeof ensureBroker>>, "endpoint" | "health">;
 type Restarted = { stopped: boolean } & Found;
 
-/** Restarts the broker with `config`'s environment; resolves when its palace is open. Errors: of stopping, starting. */
+/** Restarts the broker with `config`'s environment. Resolves when its palace is open. Errors: of stopping, of starting. */
 export async function restartBroker(config: Config): Promise<Restarted> {
   const box = brokerBox(config);
   if (box !== undefined) {
@@ -59,7 +59,7 @@ function withoutBroker(error: unknown): unknown {
   );
 }
 
-/** Checks the requested door before the old broker ends: the new one would not start. Errors: CONFIG_BAD_VALUE. */
+/** Checks the requested door before the old broker ends: the door may need a token. Errors: CONFIG_BAD_VALUE. */
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;

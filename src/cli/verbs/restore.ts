@@ -114,7 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Swaps the palaces in a moment. Call it without Ctrl-C: an interrupted swap would only be finished later. */
+/** Swaps the palaces. The caller ignores Ctrl-C for this moment: the next command must finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,
@@ -136,7 +136,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     ({ stopped } = await stopBroker(config));
-    // An engine that restarts its broker at once may be quicker than we are.
+    // An engine may restart its broker before we take the lock.
     pending = await underLock(config, swap).catch(async (error: unknown) => {
       if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
       await stopBroker(config);

@@ -20,7 +20,7 @@ const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
-/** Number of slices around a hit in which to find its heading and the words that were cut. */
+/** Number of slices around a hit, for its heading and for words that were cut. */
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };

@@ -9,7 +9,7 @@ import { plural } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
-/** Minimum number of messages of a session to file, unless the user gives another number. */
+/** Minimum number of messages in a session to file, unless the user gives another number. */
 const MESSAGES_MIN = 3;
 
 const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
@@ -71,7 +71,7 @@ sessions that changed are read, and only what is new in them is filed. Transcrip
 
 function sumOf(report: SessionReport): string {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
-  // Users of 1.x alone need not see the generations.
+  // Users who have only 1.x need not see the generations.
   const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
   const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
   const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;

@@ -59,7 +59,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw new PalaceError("CONFIG_USAGE", "arguments belong to one write, so name it", "palace status spool list");
 }
 
-/** Finds a refused write. Errors: CONFIG_USAGE if no write has the name, or several have it. */
+/** Finds a refused write by a part of its name. Errors: CONFIG_USAGE if no write fits, or several do. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);

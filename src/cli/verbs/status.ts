@@ -117,7 +117,7 @@ function describe(status: StatusReport, endpoint: string, erasure: string | unde
       `${status.state}, version ${status.version}, pid ${status.pid}, up ${formatDuration(Date.now() - status.startedAtMs)}`,
     ],
     ["door", endpoint],
-    // The other doors follow.
+    // The other doors come after it.
     ...status.doors
       .map(formatEndpoint)
       .filter((door) => door !== endpoint)

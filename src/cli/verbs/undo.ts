@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, string>> = {
   imported: "journal row",
 };
 const SHOWN_MAX = 40;
-/** Minimum difference between two machines' clocks to report. */
+/** Minimum difference between two machines' clocks that is reported. */
 const AHEAD_MIN_MS = 60_000;
 const PREVIEW_COLUMNS = 60;
 
