@@ -68,6 +68,6 @@ function write(file: string, content: string): void {
 export const verb = verbOfActions(
   `palace events artifact put | get [options]
 
-Exact texts that agents hand over: patches, files, logs. \`palace events artifact put --help\` has the options of one.`,
+Stores and fetches exact texts that agents send each other: patches, files, logs. \`palace events artifact put --help\` has the options of one.`,
   { put, get },
 );

@@ -81,6 +81,6 @@ function readTask(file: string): Task {
 export const verb = verbOfActions(
   `palace events task create | launch [options]
 
-Work for another agent, in one event with all that it needs to begin. \`palace events task create --help\` has the options of one.`,
+Makes work for another agent, in one event with everything needed to begin. \`palace events task create --help\` has the options of one.`,
   { create, launch },
 );

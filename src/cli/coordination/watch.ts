@@ -54,8 +54,8 @@ export const watch = defineVerb({
     [--from-agent A …] [--exclude-from-agent A …] [--correlation-id C …] [--since-event-id E] [--state-file F] [--from-start]
     [--follow] [--idle-exit-ms N] [--poll-timeout-ms N] [--limit N]
 
-Ends when there is such an event, and prints it; with --follow it goes on. --agent ME: what is for you or for everybody, and not your
-own. Where it was is kept in ~/.mempalace/watch/ME.json, or in --state-file. A first run begins with what comes from now on.
+Prints the next such event and ends; with --follow it continues. --agent ME selects events for you or for everybody, except your own.
+The position is stored in ~/.mempalace/watch/ME.json, or in --state-file. The first run begins with new events.
 Exit code 2: nothing came within --idle-exit-ms.`,
   options: {
     ...{ stream: many, room: many, topic: many, type: many, status: many, "to-agent": many, "from-agent": many },

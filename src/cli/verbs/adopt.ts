@@ -22,11 +22,11 @@ const REFUSED_MAX_MS = 15_000;
 export const verb = defineVerb({
   usage: `palace import adopt DIR [--dry-run]
 
-Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it lies: nothing is
-converted or moved, and MemPalace can go on with it any day. Its drawers, their metadata and vectors are read into a ledger
-beside them and compared, row by row, before anything is written there. Ended in between, it goes on where it was.
+Adopts the MemPalace palace in DIR (the folder with chroma.sqlite3, or the home above it), where it is: nothing is
+converted or moved, and MemPalace can use it again at any time. Its drawers, their metadata and vectors are read into a ledger
+beside them and compared, row by row, before anything is written there. If you interrupt it, the next run continues.
 
-  --dry-run   only look: what is there, and what would come along; starts nothing and writes nothing`,
+  --dry-run   list what is there, and what would be adopted; start nothing and write nothing`,
   options: options("dry-run"),
   args: [1, 1],
   place: "any",

@@ -10,10 +10,10 @@ import { defineVerb } from "../define-verb.ts";
 
 const USAGE = `palace install status
 
-The coding agents of this machine, each with its state:
+Lists the coding agents of this machine, each with its state:
 
   wired      as palace install would do it now
-  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: said below, with what to type
+  conflict   wired, but the agent prefers something else, runs it beside ours, or has switched us off: the lines below say what to type
   drifted    something of ours is there, but not as it should be: palace install puts it right
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  nothing of ours is there

@@ -16,10 +16,10 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace backup [FILE | DIR | -] [--encrypt] [--passphrase-file FILE] [--force]
 
-Writes one file that holds everything that cannot be made again: the ledger at one moment (drawers, vectors, graph, closets, journal),
-the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may go on meanwhile. Without a name it goes
-to the folder of the setting backup-dir, else here. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
-Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE reads it through, palace backup restore FILE puts it in place.
+Writes one file with everything that cannot be rebuilt: the ledger at one moment (drawers, vectors, graph, closets, journal),
+the agents' events, the TCP door's tokens (which open nothing) and MemPalace's settings. Agents may work meanwhile. Without a name, the file
+goes to the folder of the setting backup-dir, or else into this folder. - writes it to stdout, for a pipe. FILE appears only when it is whole and synced;
+Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks it, palace backup restore FILE restores it.
 
   --encrypt               encrypt it with a passphrase (age format); asks for one if none is given in another way
   --passphrase-file FILE  the first line of FILE is the passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, MEMPALACE_BACKUP_PASSPHRASE)

@@ -25,19 +25,19 @@ palace bridge key
 palace bridge remove
 
 Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
-demand. setup makes a key of its own, pins the host's key, has the host let that key do nothing but reach the broker, and
-proves the round trip; running it again changes nothing. key prints the public key, which it makes if there is none, for a host
-that cannot be asked from here (\`palace gate authorize KEY\` there). remove takes all of it back.
+demand. setup makes a key of its own, pins the host's key, lets the host accept that key only for the broker, and proves the round
+trip; running it again changes nothing. key prints the public key, and makes it if there is none, for a host
+that this container cannot reach with SSH (\`palace gate authorize KEY\` there). remove undoes all of it.
 
 With docker:CONTAINER it is the other way round: this machine's agents use the broker in that container (of the compose stack:
-palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up where this machine has no memories of its own.
+palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets that up if this machine has no memories of its own.
 
   --streamlocal       forward to a socket on the host instead of running \`palace gate\` there; its broker must be running
-  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which has to know the host
+  --through-ssh       forward through your own \`ssh\` (shared connections, jump hosts), which must know the host
   --ssh-config FILE   the configuration your own \`ssh\` uses
   --port N            the host's SSH port
-  --host-key SHA256:… the fingerprint of the host's key, where your own ssh has not met the host yet
-  --new-host-key      the host was set up anew: pin the key it shows now
+  --host-key SHA256:… the fingerprint of the host's key, if your own ssh does not know the host yet
+  --new-host-key      the host was installed again: pin its present key
   --remote-palace CMD how the host calls our command line (default: palace)
   --remote-dir DIR    which palace of the host (default: its own default)
   --remote-socket P   where forwarding ends (what \`palace gate socket\` prints on the host; default: it is asked)`;

@@ -14,8 +14,8 @@ export const verb = defineVerb({
 
 Calls one MCP tool with the JSON object as its arguments (- reads it from stdin) and prints its result. The prefix
 ${TOOL_PREFIX} may be left out. Example: palace call search '{"query":"deployment"}'
-While no broker can be reached, a write is kept and filed as soon as there is one ("spooled": true).
-Exit code 1 if the tool reports failure (success false, or an error); its answer is printed all the same.`,
+If no broker answers, a write is spooled and filed as soon as one does ("spooled": true).
+Exit code 1 if the tool reports failure (success false, or an error); its answer is printed anyway.`,
   args: [1, 2],
   // A call of a tool that writes may begin a palace.
   place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),

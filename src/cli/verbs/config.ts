@@ -27,7 +27,7 @@ palace config set KEY VALUE
 palace config unset KEY
 palace config path
 
-Reads and changes settings.json in the palace's folder. The broker reads this file, whoever starts it. The environment variable
+Reads and changes settings.json in the palace's folder. Every broker of this palace reads the file. The environment variable
 of a setting wins over the file (MEMPALACE_MODEL_DIR over model-dir). list shows every key, its value and where the value comes from.
 You may edit the file by hand: a JSON object, with comments if you like.
 

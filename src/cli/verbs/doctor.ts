@@ -14,9 +14,9 @@ export const verb = defineVerb({
 Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
 tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
 
-  --fix        first put right what is safe to, and say each thing: folders of ours that are missing, sockets and notes of a dead
-               broker, a broker that should run, spooled writes, agents that are wired by an older version, a backup that is due.
-               Nothing that somebody has written is deleted, and no stop by hand is lifted
+  --fix        first fix what is safe to fix, and list it: missing folders of ours, sockets and notes of a dead broker, a
+               broker that should run, spooled writes, agents wired by an older version, a backup that is due.
+               It deletes no text of a user and does not lift a stop by hand
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,
   options: options("fix dry-run no-start"),

@@ -20,10 +20,10 @@ import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace forget DRAWER_ID... | --source FILE | --match TEXT|- [--dry-run] [--yes] [--rewrite-backups]
 
-Erases drawers by their ids, all of one source, or whatever holds a text: from the ledger with its journal, full text, vectors and
-free pages, the public palace with its queue and index, the graph, writes kept on this machine and staged copies. Nothing of it can
-be taken back. Then it lists the files that still hold it: backups, logs, sources, which would be filed again.
---rewrite-backups replaces the backups of palace backup that hold it by new ones, made from the memory as it is then.
+Erases drawers by their ids, all drawers of one source, or all that contain a text. It erases them from the ledger with its journal, full
+text, vectors and free pages, the public palace with its queue and index, the graph, spooled writes and staged copies. This cannot be
+undone. Then it lists the files that still contain the text: backups, logs, and sources, which would be filed again.
+--rewrite-backups replaces the backups that contain it by new ones, made from the present memory.
 --match - reads the text from stdin, so that no shell keeps it in its history. --dry-run only lists. docs/how-to/forget.md says more.`;
 
 const WAIT_MS = 25_000;

@@ -22,21 +22,21 @@ palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
-For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config get turn-max-ms\`): without a memory it says nothing.
+For coding agents; \`palace install\` enters it. It never fails an agent and takes a second at most (\`palace config get turn-max-ms\`): without a memory it prints nothing.
 
-  claude-code  reads a hook's JSON from stdin: a session that begins is told what the palace says, one that pauses, is about to
-               be compacted or ends is filed
-  wake-up      prints that text; --resumed: only what the same session was told before; --cwd DIR: the agent's folder, whose
+  claude-code  reads a hook's JSON from stdin. It gives a new session the wake-up text, and files a session that pauses, ends or
+               is about to be compacted
+  wake-up      prints that text; --resumed: only the text that this session got before; --cwd DIR: the agent's folder, whose
                project comes first
-  turn         reads {"prompt", "cwd"} from stdin and prints what memory with outcomes (MEMPALACE_OUTCOMES) says beside that prompt:
-               {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor what
-               was said, whose last exchanges are told
-  turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and keeps that exchange, in 30 s at most: what the
-               user says next judges it, and so do signals (docs/explanation/learning.md); without a broker it waits for one on disk
-  judge        reads from stdin what turn-end tells of a score that is owed, where the agent has not scored, and has the model of
-               MEMPALACE_JUDGE_URL judge it, in 30 s at most (what went wrong stands in hook.log)
-  file         files what is new in a session, in one process a session (what went wrong stands in hook.log of the state folder);
-               after every 15 messages of the user in opencode, an entry in its diary too
+  turn         reads {"prompt", "cwd"} from stdin and prints the texts of memory with outcomes (MEMPALACE_OUTCOMES) for that
+               prompt: {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor
+               the conversation, so the last exchanges are printed too
+  turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and stores that exchange, in 30 s at most. The user's next
+               message and the signals judge it (docs/explanation/learning.md). Without a broker it is spooled
+  judge        reads a missing score from stdin, as turn-end prints it, and lets the model of MEMPALACE_JUDGE_URL judge it, in
+               30 s at most; errors go to hook.log
+  file         files what is new in a session, in one process per session; errors go to hook.log of the state folder. In
+               opencode it also writes a diary entry after every 15 messages of the user
   --within MS  milliseconds it may take (default: the setting turn-max-ms)`;
 
 const OPTIONS = {

@@ -24,12 +24,12 @@ export const verb = defineVerb({
   usage: `palace import FILE|DIR [--dry-run] [--passphrase-file FILE]
 
 Merges another memory into the running one: a backup (FILE), or a palace's home, an export or a palace of MemPalace (DIR),
-which is only read. Drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files come with their ids,
-texts, times, wings and rooms. What is here already stays as it is, so importing twice adds nothing. A drawer that was changed on both sides
-is filed a second time beside yours. Agents may go on meanwhile. After Ctrl-C or a kill the same command goes on. One command
-takes the import back.
+which is only read. It imports drawers, diaries, outcomes, facts, tunnels, the journal and the index of mined files with their ids,
+texts, times, wings and rooms. Existing drawers stay as they are, so importing twice adds nothing. A drawer that was changed on both sides
+is filed a second time beside yours. Agents may work meanwhile. After Ctrl-C or a kill the same command continues. One command
+undoes the import.
 
-  --dry-run               what would come, and what is here already; changes nothing
+  --dry-run               list what would be imported, and what is here already; change nothing
   --passphrase-file FILE  the first line of FILE is the backup's passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: options("dry-run passphrase-file="),
   args: [1, 1],

@@ -23,9 +23,9 @@ const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
 palace install codex|gemini|cursor|vscode|zed
 palace install --uninstall claude-code|opencode|pi|all
 
-Gives a coding agent the palace: its tools as an MCP server, and what the agent has for hooks, plugins and skills. Everything else in
+Connects a coding agent to the palace: with an MCP server, and with the hooks, plugins and skills that the agent supports. Everything else in
 the agent's files stays byte for byte, comments too; a file that is changed is copied beside itself first. If you run it again, it
-keeps what is right. It names settings that the agent prefers to ours or runs beside ours, and the command that removes them. all wires the
+changes only what is wrong. It names settings that the agent prefers to ours or runs beside ours, and the command that removes them. all wires the
 agents that are found on this machine. For codex and the others it prints the lines to paste.
 What is written where: docs/how-to/agents.md.
 
@@ -70,8 +70,8 @@ export const verb = defineVerb({
 
 const REMOVE = `palace install remove claude-code|opencode|pi|all [--dry-run]
 
-Takes back what palace install has written. A file that nobody has changed since is again what it was, byte for byte, or gone if it was
-not there before; from one that was changed only what is ours is taken. The palace itself is not touched.
+Removes what palace install has written. If nobody has changed a file since, it gets its old content, byte for byte, or is deleted if it
+did not exist before. From a file that was changed, only our part is removed. The palace itself is not touched.
 
   --dry-run  show what would be written, and write nothing`;
 

@@ -20,8 +20,8 @@ export const verb = defineVerb({
 
 Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lines as they are, one JSON object each.
 
-  -n N   so many lines
-  -f     go on with what is added, until Ctrl-C`,
+  -n N   show the last N lines
+  -f     also show new lines, until Ctrl-C`,
   options: options("follow|f lines|n="),
   place: "any",
   run: async ({ values, config, out }) => {

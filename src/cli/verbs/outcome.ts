@@ -27,20 +27,20 @@ palace outcome door [--local | --off]
 Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds
-  why    what came of a memory: its outcomes and who has told them, where it was moved, the conversations it was shown in. Any drawer that was scored has them
+  why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
-  score  your own word on it. It replaces what agents said, unless they said more of the same; your words add up among themselves.
-         A memory whose score falls too low is taken out: the command that brings it back is printed
-  forget takes a memory out, and prints the command that brings it back. \`palace forget ID\` erases it for good
-  ingest a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; a title that is there stays as it is
-  books  their titles, files and chunks
-  remove takes a book out, and prints the command that brings it back
-  import brings everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or where Roampal has it), which is only read; again, it brings what
-         is new. What was scored or changed here stays as it is here. The graphs are kept for the way back.
-         --profile: into that profile of Roampal's profiles.json, without graphs; name its folder, too
-  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the graphs that came. --profile: those of that profile
-  door   Roampal's HTTP API at its port. --local: programs of your own need no token there, as Roampal's hooks, plugins and MCP server cannot
-         send one; it stays so, and opens port 27182 if no port was set. --off: every program needs a token again`;
+  score  your own judgment. It replaces the agents' judgments, unless they said more of the same; your own judgments add up.
+         A memory whose score falls too low is removed, and the command that restores it is printed
+  forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it for good
+  ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
+  books  lists the books with their titles, files and chunks
+  remove removes a book, and prints the command that restores it
+  import imports everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or Roampal's default), which is only read. A second import adds
+         what is new. Memories that were scored or changed here stay as they are. The graphs are kept only for an export.
+         --profile: imports into that profile of Roampal's profiles.json, without graphs; give its folder as well
+  export writes a data folder that Roampal opens, with every memory, book and archived fact, and the imported graphs. --profile: only that profile
+  door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
+         server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
 
 /** Name in the journal, which `palace history undo --client` accepts. */
 const IMPORTER = "palace outcome import";

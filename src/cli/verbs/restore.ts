@@ -39,13 +39,13 @@ const LOCK_POLL_MS = 50;
 export const verb = defineVerb({
   usage: `palace backup restore FILE|- [--dry-run] [--yes] [--with-tokens] [--no-start] [--passphrase-file FILE]
 
-Replaces the palace by a backup, or creates the palace from it if there is none. First all of it is read and checked; a bad one changes nothing.
-Then the broker is stopped, what is there is moved aside (before-restore-TIME beside it, never deleted), the backup takes its
-place, and a broker that ran is started again; it rebuilds the public palace. If this is killed, the old palace or
-the new one is there, and the next start, or this command again, finishes it. Settings that are there stay. - reads the backup from stdin.
-A broker in a container of this machine's engine is given FILE through the engine.
+Replaces the palace by a backup, or creates the palace from it if there is none. It first reads and checks the whole backup; a bad one changes nothing.
+Then it stops the broker, moves the present palace aside (to before-restore-TIME beside it, never deleted), puts the backup in its
+place, and starts the broker again if it ran; the broker rebuilds the public palace. After a kill, the old palace or
+the new one is in place, and the next start, or this command again, finishes it. Existing settings stay. - reads the backup from stdin.
+A broker in a container of this machine's engine gets FILE through the engine.
 
-  --dry-run               say what is there and what would replace it; change nothing
+  --dry-run               show the present palace and what would replace it; change nothing
   --yes                   do not ask
   --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
   --no-start              do not start the broker again, because something else does

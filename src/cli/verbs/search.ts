@@ -63,12 +63,12 @@ export const verb = defineVerb({
   usage: `palace search QUERY [--wing W] [--room R] [--scope prefer|strict|all] [--limit N] [--mode auto|lexical|vector|hybrid] [--explain]
 
 Searches the palace as an agent's tool does and shows the best ${LIMIT_DEFAULT} drawers: on a terminal the passage around the
-matching words with its file, line and heading, in a pipe a line with all of the text. Each says how it was found, by words or by
-meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. With --explain each tells what its score is made of.
+matching words with its file, line and heading, in a pipe one line with the whole text. Each says how it was found, by words or by
+meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`palace rm ID\`. --explain shows the parts of each score.
 
-Without --wing, drawers of the project that this folder is of come first among equals. The folder's own name, its git repository's, that of
-the remote and mempalace.yaml's wing mean the same project, in any spelling. --scope strict searches only that project, --scope all treats
-all alike.`,
+Without --wing, drawers of this folder's project come first among equally good ones. The project may have the folder's name, its git
+repository's or the remote's, or mempalace.yaml's wing, in any spelling. --scope strict searches only that project; --scope all prefers
+none.`,
   options: options("wing= room= scope= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, connect, out }) => {

@@ -17,14 +17,14 @@ const HARNESSES: readonly HarnessName[] = ["opencode", "claude-code", "pi"];
 export const verb = defineVerb({
   usage: `palace mine sessions [--from opencode|claude-code|pi] [--session ID] [--since T] [--min-messages N] [--wing W]
 
-Files an agent's sessions: what was said, thought and done. Run it again at any time, also while the agent works: only
-sessions that changed are read, and only what is new in them is filed. Transcripts are kept in ~/.cache/mempalace-session.
+Files an agent's sessions: messages, thoughts and tool calls. Run it again at any time, even while the agent works: it reads only
+sessions that changed, and files only what is new. Transcripts are kept in ~/.cache/mempalace-session.
 \`mempalace-session\` is the same.
 
   --from WHO            whose sessions (default opencode)
   --session ID          only this one; may be given again
   --since T             only what changed since: 2026-01-31, an ISO time, or 12h, 7d
-  --extract HOW         exchange (default): all that was said; general: the memories in it, by their kind
+  --extract HOW         exchange (default): the whole conversation; general: its memories, by their kind
   --limit N             file at most N sessions
   --min-messages N      leave out sessions with fewer messages (default ${MESSAGES_MIN})
   --wing W              file into wing W (else: the wing of each session's project)

@@ -6,7 +6,7 @@ import { defineVerb } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace shim
 
-Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it, or mp-shim, into an
+Speaks MCP on stdin and stdout and forwards it to the broker, which it starts if needed. Put it, or mp-shim, into an
 agent's MCP config; no other arguments are needed.`,
   place: "anew",
   run: async ({ config }) => {

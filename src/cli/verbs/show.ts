@@ -12,8 +12,8 @@ export const verb = defineVerb({
 Prints a drawer's text as it was filed; on a terminal also its place, its source, who filed it and when.
 ID is a drawer's id, its beginning, or the short id that \`palace search\` and \`palace ls\` print.
 
-  --unmask   print secrets too, which are masked as [redacted: KIND] otherwise. For the owner of the palace; the broker
-             writes to its log who looked at which drawer.`,
+  --unmask   print secrets too, which are otherwise masked as [redacted: KIND]. For the owner of the palace; the broker
+             logs who read which drawer.`,
   options: options("unmask"),
   args: [1, 1],
   forOwner: true,

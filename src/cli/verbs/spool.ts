@@ -17,10 +17,10 @@ palace status spool show NAME
 palace status spool replay NAME [ARGUMENTS]
 palace status spool replay refused
 
-Agents keep their writes on this machine while they reach no broker, and deliver them in order and once when they do.
+Agents spool their writes on this machine while no broker answers, and deliver them in order, once, when one does.
 list shows waiting writes, and writes that a broker refused for good. replay delivers now, and starts a broker if one may run here.
-show prints a refused write. replay NAME sends it once more, with the given JSON object in place of its arguments if there is one
-(- reads it from stdin); replay refused sends all of them once more. The first letters of a NAME are enough.`;
+show prints a refused write. replay NAME sends it again, with the JSON object ARGUMENTS if given
+(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`;
 
 const TOOL_COLUMNS = 32;
 const ALL = "refused";

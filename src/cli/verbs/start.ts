@@ -19,7 +19,7 @@ export const verb = defineVerb({
 Starts the broker if none is running, and lets agents start it again by themselves after \`palace stop\`.
 \`palace restart\` ends the broker that runs first.
 
-  --new   begin an empty palace where one existed and is gone; an existing palace is never emptied`,
+  --new   begin an empty palace after the old one vanished; an existing palace is never emptied`,
   options: options("new"),
   place: "anew",
   run: async ({ values, config, out }) => {

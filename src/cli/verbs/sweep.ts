@@ -8,7 +8,7 @@ import { defineVerb, readCount } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace mine sweep DIR [--limit N] [--dry-run] [--quiet]
 
-Files every message of Claude Code's transcripts (.jsonl) in DIR as a drawer of its own, whole: for what exchanges leave out.
+Files every message of Claude Code's transcripts (.jsonl) in DIR as a drawer of its own, whole, because exchanges leave parts out.
 DIR may be one file. A message is filed once, however often the command is run.
 
   --limit N   look through at most N transcripts

@@ -13,11 +13,11 @@ const USAGE = `palace bridge token add NAME [--role agent|reader|admin] [--days 
 palace bridge token list
 palace bridge token revoke NAME
 
-Clients that come over TCP (MEMPALACE_LISTEN) need a token: a container sets it as MEMPALACE_TOKEN, a standard MCP client sends
-it as \`Authorization: Bearer\`. It is shown once, by add, and kept as a hash. Revoking ends the connections made with it.
+Clients over TCP (MEMPALACE_LISTEN) need a token: a container sets it as MEMPALACE_TOKEN, a standard MCP client sends
+it as \`Authorization: Bearer\`. It is shown once, by add, and stored as a hash. Revoking ends the connections made with it.
 
   --role   agent reads and writes (default), reader only reads, admin may stop the broker too
-  --days   the token expires after so many days`;
+  --days   the token expires after N days`;
 
 export const verb = defineVerb({
   usage: USAGE,

@@ -8,8 +8,8 @@ import { defineVerb, options, usageError } from "../define-verb.ts";
 
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
 
-Takes back what the agent of that name wrote (by the time it arrived, not by the time the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
-Keeps and names what somebody else has changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
+Takes back what the agent of that name wrote (the time when a write arrived counts, not the time that the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
+Keeps and lists what others have changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
 a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
 
 /** Names of the kinds of writes for people. An undo does not touch a mined file itself. */

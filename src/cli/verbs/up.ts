@@ -15,11 +15,11 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace up [--docker]
 
-Starts the broker on this machine and proves it: one memory is written through one shim, found through another, erased.
+Starts the broker on this machine and proves that it works: one shim writes a memory, another finds it, and it is erased.
 Running it again is quick and harmless.
 
-  --docker   the compose stack of this package (chroma, broker, devbox) instead; where this machine has no memories of its own,
-             its agents share the stack's (palace bridge remove ends that)`,
+  --docker   start the compose stack of this package (chroma, broker, devbox) instead; if this machine has no memories of its
+             own, its agents share the stack's (palace bridge remove ends that)`,
   options: options("docker native"),
   place: "anew",
   run: async ({ values, config, env, out }) => {
