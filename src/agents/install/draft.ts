@@ -75,7 +75,7 @@ export class Draft {
   error(offset: number, problem: string): PalaceError {
     const before = this.#text.slice(0, offset).split(/\r\n|\n|\r/);
     const at = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-    return new PalaceError("CONFIG_BAD_VALUE", `${this.path} ${problem}: ${at}`, "mend it, then run this again");
+    return new PalaceError("CONFIG_BAD_VALUE", `${this.path} ${problem}: ${at}`, "correct it, then run this again");
   }
 
   #apply(cuts: readonly Cut[]): void {

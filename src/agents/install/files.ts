@@ -47,7 +47,7 @@ export function textOf(path: string, content: Buffer): string {
       .toString("utf8")
       .indexOf("\uFFFD") + 1;
   const where = `line ${line + 1}, column ${column}`;
-  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "mend it, then run this again");
+  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "correct it, then run this again");
 }
 
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);

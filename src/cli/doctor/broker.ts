@@ -125,7 +125,7 @@ export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
     tokens = readTokens(config.paths.tokensFile);
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
-    return [warn("tokens", `${error.message}; nobody is let in over TCP`, error.hint)];
+    return [warn("tokens", `${error.message}; no client can connect over TCP`, error.hint)];
   }
   if (tokens.length === 0) return [];
   const due = tokens.flatMap(({ name, expiresAtMs }) =>

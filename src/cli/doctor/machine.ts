@@ -101,7 +101,7 @@ export function checkVolumes(config: Config, look: (path: string) => Mount | und
   const named = lost.map(
     ({ what, path, mount }) => `${what} (${path}, ${mount?.point === "/" ? "own layer" : "memory"})`,
   );
-  const detail = `on no volume: ${named.join(", ")}; a container that is made anew begins without it`;
+  const detail = `on no volume: ${named.join(", ")}; a new container begins without it`;
   return [
     warn("volumes", detail, `start the container with --mount type=volume,source=${first.volume},target=${first.path}`),
   ];
@@ -215,7 +215,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
   const skew = nowMs < fromMs ? nowMs - fromMs : Math.max(nowMs - toMs, 0);
   const said = `the broker's clock is ${formatDuration(Math.abs(skew))} ${skew < 0 ? "behind" : "ahead of"} this one`;
   if (Math.abs(skew) > SKEW_MAX_MS)
-    return warn("clock", said, "set both clocks right (timedatectl); what is dated meanwhile is dated by the broker's");
+    return warn("clock", said, "set both clocks right (timedatectl); until then the broker's clock dates the writes");
   return ok("clock", "the broker's clock and this one agree");
 }
 

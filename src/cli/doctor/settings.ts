@@ -76,7 +76,7 @@ const HINT =
 export async function checkJudge(env: Env): Promise<Check[]> {
   const { judge } = readHarness(env);
   const isNamed = Boolean(env["MEMPALACE_JUDGE_URL"] ?? env["MEMPALACE_JUDGE_MODEL"]);
-  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; nobody is asked", HINT)] : [];
+  if (judge === undefined) return isNamed ? [warn(JUDGE, "address and model are needed; no model is asked", HINT)] : [];
   const { url, model, key } = judge;
   const who = `${printable(model)} at ${printable(url)}`;
   try {

@@ -132,7 +132,7 @@ function feedWatch(
     end: () => progress.end(),
     onStop: () => {
       progress.end();
-      if (!isQuiet) out.notice("Stopping when what is being filed is in; Ctrl-C again stops at once.");
+      if (!isQuiet) out.notice("Stopping after the current item is filed; Ctrl-C again stops at once.");
     },
   };
 }

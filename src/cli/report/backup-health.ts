@@ -52,7 +52,7 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
   if (future !== undefined)
     return check(
       "warn",
-      `${said}; ${future.file} is named by a moment that lies in the future, and does not count`,
+      `${said}; ${future.file} has a date in the future in its name, and does not count`,
       "set the clock right, then move that file away",
     );
   if (isLate(last, schedule, nowMs))

@@ -98,7 +98,7 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   checks.push(...checkPalace(status, config));
   const forgetting = describeErasure(reached.erasure);
   if (forgetting !== undefined)
-    checks.push(warn("forgetting", forgetting, "it goes on by itself; `palace logs` says what is in its way"));
+    checks.push(warn("forgetting", forgetting, "it continues by itself; `palace logs` says what blocks it"));
   checks.push(checkIdle(config));
   return checks;
 }
@@ -269,7 +269,7 @@ function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths
     return warn(
       "engine",
       `${detail}; ${paths.ledgerFile} is the builtin engine's and is not read`,
-      "MEMPALACE_ENGINE=builtin palace restart, to have what is in it",
+      "MEMPALACE_ENGINE=builtin palace restart, to use it",
     );
   return ok("engine", detail);
 }
@@ -309,7 +309,7 @@ function checkClosets({ closets }: StatusReport): Check {
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
   if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
-  return warn("graph", `${detail}; nothing is lost`, "mend that file or move it away; it is written again by itself");
+  return warn("graph", `${detail}; nothing is lost`, "correct that file or move it away; the broker writes it again");
 }
 
 function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["graph"]>["elsewhere"]): Check {
@@ -326,7 +326,7 @@ function describeElsewhere(detail: string, elsewhere: NonNullable<StatusReport["
 function checkUpstreamLock({ upstreamLock: { state, detail } }: StatusReport): Check {
   if (state === "held") return ok("palace lock", `a MemPalace of this HOME is kept out: ${detail}`);
   if (state === "none") return ok("palace lock", `not needed: ${detail}`);
-  const waits = "what is new waits in the ledger, nothing is lost";
+  const waits = "new rows wait in the ledger, nothing is lost";
   return warn("palace lock", `${detail}; ${waits}`, "end that process; the broker goes on by itself");
 }
 

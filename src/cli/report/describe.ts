@@ -62,7 +62,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   // An older broker adopts no foreign rows.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours that were missing there were sent again`];
-  if (state === "clear") return ["nobody else has written the public palace", ...again].join("; ");
+  if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
   if (state !== "found")
     return (
       { off: "not watched", looking: "being looked for", unreadable: "not known" }[state] +

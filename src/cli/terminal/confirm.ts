@@ -11,7 +11,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new PalaceError(
       "CONFIG_USAGE",
-      "nobody is there to confirm it; nothing was changed",
+      "nobody can confirm it without a terminal; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
   if (await ask(question)) return true;

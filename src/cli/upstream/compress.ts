@@ -14,8 +14,8 @@ const EXIT_FAILED = 1;
 export const verb = defineVerb({
   usage: `mempalace compress [--wing W] [--dry-run] [--config FILE]
 
-Makes a summary of every drawer in AAAK and files it among the closets, under the drawer's id; the drawers stay as they are. FILE
-is JSON with codes for names, {"entities": {"Alice": "ALC"}}; without it entities.json of this folder or of the palace is taken.`,
+Makes a summary of every drawer in AAAK and files it among the closets, under the drawer's id; the drawers stay unchanged. FILE
+is JSON with codes for names, {"entities": {"Alice": "ALC"}}; the default is entities.json of this folder or of the palace.`,
   options: options("wing= dry-run config="),
   place: "any",
   run: async ({ values, config, connect, out }) => {

@@ -32,10 +32,10 @@ const NAME_WIDTH = 20;
 export const verb = defineVerb({
   usage: `mempalace init DIR [--yes] [--auto-mine] [--lang L]
 
-Looks for people and projects in a folder (manifests, git's authors, prose) and for rooms (its folders), and writes them down:
-DIR/entities.json, DIR/mempalace.yaml, and the names for all projects to known_entities.json. Asks before, unless --yes; without a
-terminal nothing is written. A project file that is there is left as it is. No language model is asked, whatever the options say;
-names are looked for in English. --auto-mine files the project afterwards.`,
+Looks for people and projects in a folder (manifests, git's authors, prose) and for rooms (its folders), and writes them to
+DIR/entities.json, DIR/mempalace.yaml, and the names for all projects to known_entities.json. Asks first, unless --yes; without a
+terminal it writes nothing. It keeps an existing project file. It asks no language model, whatever the options say, and finds
+names in English only. --auto-mine files the project afterwards.`,
   options: options(
     "yes auto-mine lang= llm no-llm llm-provider= llm-model= llm-endpoint= llm-api-key=",
     "accept-external-llm backend= daemon direct",

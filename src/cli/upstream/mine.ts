@@ -27,7 +27,7 @@ export const verb = defineVerb({
     [--redetect-origin]
 
 Files a project, with --mode convos the transcripts of conversations, with --mode extract office documents (pdf docx pptx xlsx
-rtf epub). Run it again at any time: only what is new is filed.`,
+rtf epub). Run it again at any time: it files only what is new.`,
   options: options(
     "mode= wing= agent= limit= dry-run extract= no-gitignore include-ignored=... include-subagents",
     "max-chunks-per-file= redetect-origin source= related-drawer-id= daemon direct background",

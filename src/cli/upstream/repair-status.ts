@@ -8,7 +8,7 @@ const TIMEOUT_MS = 10 * 60_000;
 export const verb = defineVerb({
   usage: `mempalace repair-status
 
-Compares rows and persisted vectors of the palace; opens nothing to write. \`palace repair status\` says more.`,
+Compares rows and persisted vectors of the palace; only reads. \`palace repair status\` says more.`,
   place: "any",
   run: async ({ config, connect, out }) => {
     if (isWithoutPalace(config, out)) return 0;

@@ -22,7 +22,7 @@ type Hit = {
 export const verb = defineVerb({
   usage: `mempalace search QUERY [--wing W] [--room R] [--results N] [--since T] [--before T]
 
-Finds anything, exact words. Exit code 1 when there is no palace; 0 also when nothing is found.`,
+Finds drawers and prints their exact words. Exit code 1 without a palace; 0 even if nothing is found.`,
   options: options("wing= room= results= since= before= query-task= include-media"),
   args: [1, 1],
   place: "any",

@@ -21,8 +21,8 @@ const SESSIONS_MIN = 2;
 export const verb = defineVerb({
   usage: `mempalace split DIR [--output-dir DIR] [--dry-run] [--min-sessions N]
 
-Takes the .txt files of a folder apart that hold several Claude Code sessions, a file a session, before they are mined with
---mode convos. The original is kept beside them under the ending .mega_backup. Nothing is written over; links are not followed.`,
+Splits the .txt files of a folder that hold several Claude Code sessions into one file per session, before you mine them with
+--mode convos. Keeps each original beside them, with the ending .mega_backup. Overwrites no file and follows no link.`,
   options: options("output-dir= dry-run min-sessions="),
   args: [1, 1],
   place: "any",

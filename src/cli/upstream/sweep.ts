@@ -10,7 +10,7 @@ const EXIT_SOME_FAILED = 2;
 export const verb = defineVerb({
   usage: `mempalace sweep TARGET
 
-Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own: for what a mine left out.`,
+Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own, because a mine leaves parts out.`,
   // The broker always writes, so these options have no effect.
   options: options("daemon direct background"),
   args: [1, 1],

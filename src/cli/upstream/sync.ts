@@ -27,7 +27,7 @@ type Report = {
 export const verb = defineVerb({
   usage: `mempalace sync [DIR] [--wing W] [--root P] [--dry-run | --apply]
 
-Tells which drawers have a source file that is gone or ignored by git now; --apply deletes them, and needs a wing or a folder.`,
+Lists drawers whose source file is deleted or ignored by git now; --apply deletes them, and needs a wing or a folder.`,
   options: options("wing= root=... dry-run apply"),
   args: [0, 1],
   place: "any",
@@ -35,7 +35,7 @@ Tells which drawers have a source file that is gone or ignored by git now; --app
     const roots = [...new Set([...args, ...root].map((path) => resolve(path)))];
     const nested = roots.find((path) => roots.some((other) => path.startsWith(`${other}/`)));
     if (nested !== undefined)
-      throw new PalaceError("CONFIG_USAGE", `${nested} lies in another of the folders`, "name the outer one alone");
+      throw new PalaceError("CONFIG_USAGE", `${nested} is in another of the folders`, "name only the outer folder");
     if (isWithoutPalace(config, out)) return 0;
     const client = await connect("mempalace sync");
     const reports: Report[] = [];

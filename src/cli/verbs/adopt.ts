@@ -98,8 +98,8 @@ function describeSurvey(palaceDir: string, survey: Survey): string {
   const lines = [
     `${palaceDir} holds ${plural(drawers, "drawer")}${queued === 0 ? "" : `, ${queued} of them in its queue only`}.`,
     `${plural(vectors, "vector")} can be read${width === null ? "" : `, of ${width} numbers each`}.`,
-    ...(torn === null ? [] : [`Its index is torn (${torn}): what is in it is embedded anew.`]),
-    ...(vectors < drawers ? [`${plural(drawers - vectors, "text")} will be embedded anew.`] : []),
+    ...(torn === null ? [] : [`Its index is torn (${torn}): its texts are embedded again.`]),
+    ...(vectors < drawers ? [`${plural(drawers - vectors, "text")} will be embedded again.`] : []),
     ...(recipe === null
       ? []
       : [`New drawers get ids as ${recipe === "v3" ? "MemPalace 3.11" : "MemPalace 3.3.6"} makes them.`]),

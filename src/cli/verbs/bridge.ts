@@ -85,7 +85,7 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
   const { instanceId, version } = client.health;
   client.close();
   if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
-  else out.text(`The bridge stands: the broker of ${settings.target} answers (${version}).`);
+  else out.text(`The bridge works: the broker of ${settings.target} answers (${version}).`);
   return 0;
 }
 

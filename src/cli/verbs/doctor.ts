@@ -58,7 +58,7 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
 });
 
 function printFixes(fixes: readonly Fixed[], isDryRun: boolean, out: Output): void {
-  if (fixes.length === 0) return out.text(isDryRun ? "Nothing would be put right.\n" : "Nothing to put right.\n");
+  if (fixes.length === 0) return out.text(isDryRun ? "Nothing would be fixed.\n" : "Nothing to fix.\n");
   out.table(
     spelledFixes(fixes, out).map(({ name, what, state, error }) => [
       { done: "done", planned: "would", failed: "FAILED" }[state],

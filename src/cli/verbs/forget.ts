@@ -76,8 +76,8 @@ export const verb = defineVerb({
           `${plural(done.journalRows, "journal row")} and ${plural(done.images, "before-image")} cleaned.`,
       );
       tellFiles("Removed", removed, out);
-      tellFiles("Made anew", rewritten, out);
-      tellFiles("It still stands in", standing, out);
+      tellFiles("Rebuilt", rewritten, out);
+      tellFiles("Still in", standing, out);
       for (const line of removalHints(standing)) out.notice(out.spelled(line));
       for (const note of erased.notes) out.notice(note);
     });
@@ -137,7 +137,7 @@ async function isRewritten(
   try {
     return (await backUp(config, { file, passphrase, replace: true }, out)) !== undefined;
   } catch (error) {
-    out.notice(`${file} was not made anew: ${(error as Error).message}`);
+    out.notice(`${file} was not rebuilt: ${(error as Error).message}`);
     return false;
   }
 }
@@ -162,7 +162,7 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, and the others after it`,
     );
-  if (filed.length === 0) out.notice(`nothing is filed of ${file}; palace mine why ${file} says more`);
+  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} says more`);
   return { source: filed[0] ?? file };
 }
 
@@ -177,7 +177,7 @@ async function readSelector(ids: string[], source?: string, match?: string): Pro
 /** Lets Ctrl-C end the command while the broker continues to erase. Returns a function that removes this handler. */
 function tellOfInterrupt(out: Output): () => void {
   const leave = (): never => {
-    out.notice("The broker goes on erasing; repeat the command to see what is left.");
+    out.notice("The broker continues to erase; repeat the command to see what is left.");
     process.exit(EXIT_INTERRUPTED);
   };
   process.once("SIGINT", leave);

@@ -163,7 +163,7 @@ function print(memory: MemoryTold, out: Output): void {
   out.table([
     ["id", id],
     ["place", `${wing}/${room}`],
-    ["score", score ?? "nobody has scored it"],
+    ["score", score ?? "not scored yet"],
     ["uses", uses === 0 ? "none" : `${uses}, ${successes} of them well; ${Math.round((proven ?? 0) * 100)} % proven`],
     ...(asked === 0 ? [] : [["questions", `${asked} known, a solution of ${solved}`] as const]),
     ...answers.map(({ context, collection, worked, failed, partial }) => [

@@ -68,7 +68,7 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
     ...(queuedAgain === 0 ? [] : [`${plural(queuedAgain, "drawer")} queued for a vector again`]),
   ];
   out.text(
-    `ledger: index of words made anew; ${corrected.length === 0 ? "nothing else was wrong" : corrected.join(", ")}`,
+    `ledger: index of words rebuilt; ${corrected.length === 0 ? "nothing else was wrong" : corrected.join(", ")}`,
   );
   printRebuilt(rest, out);
 }

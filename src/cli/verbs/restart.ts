@@ -50,7 +50,7 @@ export async function restartBroker(config: Config): Promise<Restarted> {
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
-  const next = "when that is put right: palace start";
+  const next = "after you have fixed that: palace start";
   return new PalaceError(
     code,
     `the old broker has ended and no new one runs: ${message}`,

@@ -128,7 +128,9 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
   if (refused > 0) out.notice(out.spelled("palace status spool list says why; show NAME prints what was refused"));
   if (waiting > 0)
     out.notice(
-      out.spelled("what waits is delivered by the next client that can; palace doctor says what is in the way"),
+      out.spelled(
+        "the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them",
+      ),
     );
   return waiting > 0 || refused > 0 ? EXIT_CODES.STORE : 0;
 }

@@ -64,7 +64,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
       const { total, torn, recipe } = await reader.call("opened");
       if (recipe !== null) await setRecipe(recipe);
       const { model, width, why } = await modelOf(await reader.call("sample", SAMPLES));
-      const detail = torn === null ? why : `its index cannot be read (${torn}), what is in it is embedded anew`;
+      const detail = torn === null ? why : `its index cannot be read (${torn}), its texts are embedded again`;
       const progress = { read: 0, total, taken: 0, detail };
       if (detail !== "") log.warn("not all vectors of the palace come along", { detail });
       let loggedAtMs = performance.now();

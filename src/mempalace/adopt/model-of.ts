@@ -45,17 +45,17 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   const fitting = samples.filter(({ vector }) => vector.length === width).length;
   if (fitting * 2 <= samples.length) {
     const theirs = samples.find(({ vector }) => vector.length !== width)?.vector.length;
-    return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded anew`);
+    return anew(`its vectors have ${theirs} numbers, our model's ${width}: its texts are embedded again`);
   }
   if (embedder === undefined || made === undefined) {
     const isMiniLm =
       namesMiniLm(palaceDir, collection) && width === MINILM_WIDTH && (recorded ?? MODEL_NAME) === MODEL_NAME;
     if (isMiniLm) return { model: MODEL_NAME, width, why: "" };
-    return anew("whose model made its vectors cannot be told without one here: its texts are embedded anew");
+    return anew("without a model on this machine, the model of its vectors is unknown: its texts are embedded again");
   }
   const same = samples.filter(({ vector }, index) => cosine(vector, made[index]) >= COSINE_MIN).length;
   if (same * 2 > samples.length) return { model: embedder.identity.id, width, why: "" };
-  return anew("its vectors are of another model: its texts are embedded anew");
+  return anew("its vectors are of another model: its texts are embedded again");
 }
 
 /** Returns true if the palace names MiniLM: `default` in the collection, or 3.11's own file for the model. */

@@ -53,7 +53,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   if (isClosedWal(palaceDir))
     throw new PalaceError(
       "STORE_UNAVAILABLE",
-      `${file}: its database is in WAL mode and nobody has it open, and reading it would make files there`,
+      `${file}: its database is in WAL mode and closed, so reading it would create files there`,
       "a broker that writes the palace opens it: palace import adopt DIR, without --dry-run",
     );
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });

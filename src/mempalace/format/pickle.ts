@@ -162,7 +162,7 @@ class Machine {
 
   #append(items: readonly PickleValue[]): void {
     const list = this.#top();
-    if (!Array.isArray(list)) throw new PickleError("it appends to what is no list");
+    if (!Array.isArray(list)) throw new PickleError("it appends to a value that is not a list");
     for (const item of items) list.push(item);
   }
 

@@ -127,7 +127,7 @@ export function labelsOf(pickle: Buffer): Map<string, number> {
   const known = new Map<string, number>();
   for (const [id, label] of dict(labels)) {
     if (typeof id !== "string" || typeof label !== "number" || !Number.isInteger(label) || label < 0)
-      throw new Torn("index_metadata.pickle holds what is no label");
+      throw new Torn("index_metadata.pickle has an invalid label");
     known.set(id, label);
   }
   return known;

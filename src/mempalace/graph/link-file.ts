@@ -124,7 +124,7 @@ export class LinkFile {
     return new PalaceError(
       "STORE_CORRUPT",
       `${this.file} holds no list of ${this.kinds[0]}s; it was left as it is`,
-      "mend it or move it away; what it should hold is in the ledger and is written again",
+      "correct it or move it away; the broker writes it again from the ledger",
       { cause },
     );
   }

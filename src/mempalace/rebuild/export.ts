@@ -254,7 +254,7 @@ function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   for (const own of [home, palaceDir]) {
     const within = relative(realOf(own), realOf(dir));
     if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))
-      throw refuse(`lies in this memory's own ${own}`);
+      throw refuse(`is in this memory's own ${own}`);
   }
   const there = lstatSync(dir, { throwIfNoEntry: false });
   if (there === undefined) return;

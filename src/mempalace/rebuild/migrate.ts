@@ -27,7 +27,7 @@ export function probePalace(palaceDir: string): string | undefined {
       const found = database.prepare("SELECT 1 FROM embeddings_queue WHERE topic = ?").get(PROBE) !== undefined;
       const { changes } = database.prepare("DELETE FROM embeddings_queue WHERE topic = ?").run(PROBE);
       database.exec("ROLLBACK");
-      return found && changes === 1 ? undefined : "what is written there cannot be read again";
+      return found && changes === 1 ? undefined : "a row that was written there cannot be read";
     } finally {
       database.close();
     }

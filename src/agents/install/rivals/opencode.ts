@@ -70,7 +70,7 @@ export const OPENCODE_ROWS: readonly RivalRow[] = [
         .map((path) => ({
           what: "a second copy of our plugin",
           where: path,
-          wins: "opencode loads both: a session is told everything twice",
+          wins: "opencode loads both: a session gets everything twice",
           takeOut: `rm ${quoted(path)}`,
         })),
   },

@@ -27,7 +27,7 @@ export const PI_ROWS: readonly RivalRow[] = [
         (path) => ({
           what: "another memory's extension",
           where: path,
-          wins: "pi loads both: the model sees the tools of both, and is told everything twice",
+          wins: "pi loads both: the model sees the tools of both, and gets everything twice",
           takeOut: `rm -r ${quoted(path)}`,
         }),
       ),

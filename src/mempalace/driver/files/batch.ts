@@ -233,7 +233,7 @@ function lastSeq(database: ChromaDatabase): bigint {
   if (last < BigInt(Number.MAX_SAFE_INTEGER)) return last;
   throw new PalaceError(
     "STORE_CORRUPT",
-    `the palace's counter stands at ${last}, a fault of older MemPalaces`,
+    `the palace's counter is ${last}, a fault of older MemPalaces`,
     "mempalace repair --mode max-seq-id --yes",
   );
 }

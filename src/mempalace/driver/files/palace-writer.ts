@@ -202,7 +202,7 @@ export function requireSchema(database: ChromaDatabase, file: string): void {
     new PalaceError(
       "STORE_CORRUPT",
       `${file} has lost ${what}`,
-      "put a backup of the palace back; or make it anew from the ledger: palace repair",
+      "restore a backup of the palace, or rebuild it from the ledger: palace repair",
     );
   const missing = missingTables(database, ["migrations"]);
   if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);
