@@ -158,7 +158,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
         if (wasEncrypted && passphrase === undefined)
           throw new PalaceError(
             "CONFIG_USAGE",
-            "the backups there are encrypted, and here is no passphrase",
+            "the backups there are encrypted, and no passphrase is given",
             "export MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE, then repeat the command",
           );
         const file = join(dir, backupName(config.paths.tag, new Date(), passphrase !== undefined));

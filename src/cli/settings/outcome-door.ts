@@ -68,7 +68,7 @@ export async function letOwnerIn(config: Config, isLocal: boolean): Promise<Outc
   if (isLocal && !canTellOwners())
     throw new PalaceError(
       "CONFIG_USAGE",
-      "this system does not tell whose a connection is, so that everybody would come in",
+      "this system does not tell the owner of a connection, so everybody could connect",
       "a program that can send a token: palace bridge token add NAME --role agent",
     );
   const { settings, env } = config;

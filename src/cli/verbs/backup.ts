@@ -32,7 +32,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
     if (isPipe && (out.isJson || process.stdout.isTTY))
       throw new PalaceError(
         "CONFIG_USAGE",
-        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup is nothing for a terminal",
+        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup cannot be shown on a terminal",
         "palace backup - > FILE",
       );
     const given = config.backup.passphrase(values["passphrase-file"]);

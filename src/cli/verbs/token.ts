@@ -45,7 +45,7 @@ export const verb = defineVerb({
     else if (action === "add" && name !== undefined) add(file, name, values, out);
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
     else if (action === "add" || action === "revoke")
-      throw new PalaceError("CONFIG_USAGE", "whose token? a name is missing", `palace bridge token ${action} NAME`);
+      throw new PalaceError("CONFIG_USAGE", "the name of the token is missing", `palace bridge token ${action} NAME`);
     else
       throw new PalaceError(
         "CONFIG_USAGE",

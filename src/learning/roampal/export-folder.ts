@@ -26,7 +26,7 @@ export async function exportRoampal(client: Client, dir: string, options: Export
       draft.drop();
     }
   }
-  throw new PalaceError("BROKER_BUSY", "memories are taken away faster than they can be read", "repeat the command");
+  throw new PalaceError("BROKER_BUSY", "memories are deleted faster than they can be read", "repeat the command");
 }
 
 /** Writes all pages of the export; returns undefined if the memory changed between two pages. */

@@ -213,7 +213,7 @@ function uncopied(dir: string, error: unknown): PalaceError {
   return new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
     `${dir} cannot be copied to ${tmpdir()}: ${(error as Error).message}`,
-    "see that you may read the one and have room in the other, or name another with TMPDIR",
+    "it needs read access to the first and free space in the second; TMPDIR names another folder",
     { cause: error },
   );
 }

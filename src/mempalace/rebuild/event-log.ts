@@ -28,7 +28,7 @@ export async function copyEvents(palaceDir: string, folder: string): Promise<num
       throw new PalaceError(
         "STORE_CORRUPT",
         `${join(palaceDir, NAME)} is damaged`,
-        "put a backup in its place, and repeat it",
+        "restore a backup of it, then repeat the command",
       );
     // Drops our own table of keys, because a repeated call reaches this palace, not the copy.
     copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
