@@ -38,7 +38,7 @@ const OFFER_MAX_MS = LATE_MAX_MS + 300;
 const SPOOLING_MS = 100;
 /** Minimum time for a hook: a session is filed even if starting the process alone takes a second. */
 const WORK_MIN_MS = 250;
-/** Longest `--within`: the agent continues without waiting, and gets the text with its next prompt. */
+/** Longest time that `--within` allows. The agent does not wait for it: it gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
 /** Longest time to store an exchange; no agent waits for it. */
 const EXCHANGE_MAX_MS = 30_000;

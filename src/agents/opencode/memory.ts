@@ -42,7 +42,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began here, or were looked up here. `#children` has those of subagents. */
+  /** Sessions that began here, or were looked up here. `#children` has the sessions of subagents. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */

@@ -23,8 +23,8 @@ type InterruptOptions = {
 };
 
 /**
- * Lets the current call finish at the first Ctrl-C; the second one ends the process. A program that started us and reads
- * our progress (`isWatched`) can also end us by closing our stdin, which its death does too.
+ * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our
+ * progress (`isWatched`), the end of our stdin ends us too: the program closed it, or died.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,

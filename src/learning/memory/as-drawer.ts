@@ -58,7 +58,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: for a memory by its collection, for another drawer the middle score. */
+/** Returns the standing before the first outcome: by collection for a memory, the middle score for another drawer. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);

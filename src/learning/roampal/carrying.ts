@@ -1,4 +1,4 @@
-/** Code shared by the commands that copy memories from one place to another, a part in each call. */
+/** Shares code between the commands that copy memories from one place to another. Each call carries one part. */
 import { PalaceError } from "../../base/errors.ts";
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 

@@ -166,7 +166,7 @@ function makeCopyFolder(dir: string): string {
   }
 }
 
-/** Copies the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE if it keeps changing. */
+/** Copies the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE for a changing database. */
 function copyDatabase(dir: string, to: string): void {
   const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>

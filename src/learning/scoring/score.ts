@@ -31,7 +31,7 @@ const NO_TALK = "default";
 /** Findings for a score: drawer → the question with which the agent had found it. */
 export type Searched = Readonly<Record<string, Question>>;
 
-/** Records scores. `conversation` comes from programs that know it; agents do not. */
+/** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */
 export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");

@@ -32,7 +32,7 @@ export function plainTime(trueMs: number): Pick<TrueTime, "trueMs" | "shifts"> {
   return { trueMs, shifts: [NOT_SHIFTED] };
 }
 
-/** Returns a memory's age. If a memory was filed between a jump and the next tick, the younger of two ages counts. */
+/** Returns a memory's age. Between a jump and the next tick the clock is ambiguous, so the younger age counts. */
 export function trueAgeMs(
   { trueMs, shifts }: Pick<TrueTime, "trueMs" | "shifts">,
   row: number,

@@ -35,7 +35,7 @@ eta=estimated time of arrival|fyi=for your information|tbd=to be determined|pov=
 /** Words of everyday language, which are acronyms only in capitals. */
 const EVERYDAY: ReadonlySet<string> = new Set(["us", "la", "rest", "pip", "git", "eta", "hr", "mit"]);
 
-/** Returns the question on one line, followed by the meaning of each acronym, unless the question contains it. */
+/** Returns the question on one line, followed by the meanings of its acronyms that it does not contain already. */
 export function spelledOut(query: string): string {
   const text = query.replaceAll(/\s+/g, " ").trim();
   const lower = text.toLowerCase();

@@ -52,7 +52,7 @@ function averageQuality({ mentions, quality }: { mentions: number; quality: numb
   return mentions === 0 ? 0 : quality / mentions;
 }
 
-/** Returns a boost of 1…1.1. `qualities`: of the entities that the question and the memory share. */
+/** Returns a boost of 1…1.1. `qualities`: qualities of the entities that the question and the memory share. */
 export function entityBoost(qualities: readonly number[]): number {
   return 1 + Math.min(BOOST_PART * qualities.reduce((sum, one) => sum + one, 0), BOOST_MAX);
 }

@@ -193,7 +193,7 @@ type Candidate = Memory & { row: number; words: number };
 
 /**
  * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one. A
- * second search follows for each collection with too few results. The few facts get a search of their own at once.
+ * second search follows for each collection with too few results. The facts always get a search of their own, because they are few.
  */
 async function gathered(
   context: FindContext,

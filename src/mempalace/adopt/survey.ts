@@ -108,7 +108,7 @@ export function assertPalace(palaceDir: string): void {
 }
 
 /**
- * Finds the folder with the palace's files: the named one or, in a home, one below it. Undefined without such files.
+ * Finds the folder with the palace's files: the named folder, or one below it if it is a home. Undefined without one.
  */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));

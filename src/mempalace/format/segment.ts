@@ -93,7 +93,7 @@ type Header = {
   lowestLinks: number;
 };
 
-/** Reads the header. Exported for the fuzz test. Errors: any Error means torn. */
+/** Reads the header. Exported for the fuzz test. Errors: any Error; the index is then torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin has not 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -120,7 +120,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Reads id → label. Exported for the fuzz test. Errors: any Error means torn. */
+/** Reads id → label. Exported for the fuzz test. Errors: any Error; the index is then torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");

@@ -11,7 +11,7 @@ export type TypedList = { key: string; values: readonly TypedValue[]; json: stri
 /** Keys whose values are floating point even when they are whole (palace.md 4.7). */
 const FLOAT_KEYS: ReadonlySet<string> = new Set(["source_mtime"]);
 
-/** Converts a list. `before`: as for a single value; one fraction makes all numbers of the list floating point. */
+/** Converts a list. `before`: column of the key's present values. One fraction makes all its numbers floating point. */
 export function typedList(key: string, list: readonly Scalar[], before: Column | undefined): TypedList {
   const isFloat = list.some((value) => typeof value === "number" && !Number.isSafeInteger(value));
   const values = list.map((value) => typedValue(key, value, isFloat ? "float_value" : before));
