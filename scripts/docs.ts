@@ -1,7 +1,7 @@
 /**
- * Writes the pages that are made from tables of the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
- * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after a change to a table;
- * test/house checks that the pages are up to date. `pages` and `commandPages` return their content, so tests need no files.
+ * Writes the pages that are made from tables in the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
+ * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after changing
+ * a table; test/house checks that the pages are up to date. `pages` and `commandPages` return the content, so tests need no files.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ const VARIABLE_GROUPS = {
   machine: "The machine",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
-/** Path from the root → content. */
+/** Returns the content of each page by its path from the root. */
 export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),
@@ -54,7 +54,7 @@ export function pages(): Record<string, string> {
   };
 }
 
-/** Pages about the commands, which load the file of every verb. Path from the root → content. */
+/** Returns the content of the pages about commands by their paths. Loads the file of every verb. */
 export async function commandPages(): Promise<Record<string, string>> {
   const commands = await describeCommands();
   return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };

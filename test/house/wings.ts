@@ -2,11 +2,11 @@
 
 /** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_253,
+  base: 2_256,
   protocol: 2_723,
   config: 1_600,
   wire: 4_258,
-  memory: 19_190,
+  memory: 19_239,
   agents: 5_450,
   mempalace: 9_150,
   feeders: 9_150,

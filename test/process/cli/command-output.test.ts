@@ -164,7 +164,7 @@ test("a repair of an empty palace keeps no empty copy, and does not mention corr
     const { code, stdout } = await palace.run("palace", ["repair"]);
     expect([code, stdout]).toEqual([
       0,
-      "ledger: index of words made anew; nothing else was wrong\npalace: 0 drawers written and verified\n",
+      "ledger: index of words rebuilt; nothing else was wrong\npalace: 0 drawers written and verified\n",
     ]);
   }
   const { stdout } = await palace.run("palace", ["repair-status"]);

@@ -57,7 +57,7 @@ test("--fix removes a killed broker's leftovers and starts a broker, and a secon
   expect(await fix(palace)).toMatchObject({ code: 0, names: ["broker"], states: { broker: "ok" } });
   expect(await fix(palace)).toMatchObject({ code: 0, names: [] });
   const plain = await palace.run("palace", ["doctor", "--fix"]);
-  expect(plain.stdout).toContain("Nothing to put right.");
+  expect(plain.stdout).toContain("Nothing to fix.");
 });
 
 test("--fix makes missing folders again, readable only by their user", async () => {

@@ -171,7 +171,7 @@ test.each<[string[], number, string]>([
   [["search", "x", "--query-task", "poem"], 2, "--query-task takes"],
   [["sweep", HOME, "--direct"], 0, ""],
   [["sync", "--apply"], 0, "No palace found"],
-  [["sync", "--root", HOME, "--root", `${HOME}/in`], 2, "lies in another"],
+  [["sync", "--root", HOME, "--root", `${HOME}/in`], 2, "is in another"],
   [["hook"], 0, "mempalace hook run"],
   [["hook", "run", "--hook", "session-end", "--harness", "claude-code"], 0, "{}"],
   [["hook", "run", "--hook", "stop"], 2, "--harness takes"],
