@@ -1,6 +1,6 @@
-/** The bounds and faces of the wings of src. A bound may only fall; a name is added to a face on purpose. */
+/** Limits and faces of the wings of src. A limit may only fall. Adding a name to a face is a deliberate decision. */
 
-/** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
+/** Greatest number of lines of a wing's TypeScript. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_256,
   protocol: 2_723,

@@ -1,4 +1,4 @@
-/** Every drawer has a static vector from its own write on, and a search without a model finds it by meaning. */
+/** Every drawer has a static vector from its first write on, so a search without a model finds it by meaning. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,14 +27,14 @@ const OTHERS = [
   "Deploys go out on Tuesdays, after the tests are green.",
 ];
 
-test("a paraphrase is found the moment it is filed, without a model", async () => {
+test("a paraphrase is found at once after filing, without a model", async () => {
   await using palace = await createSearchPalace();
   for (const text of OTHERS) palace.file(text);
   palace.file("A second opener for the entrance hangs under the flowerpot.");
   expect((await palace.texts("extra key for the front door"))[0]).toContain("second opener");
 });
 
-test("a changed, moved or deleted drawer is searched as it is now", async () => {
+test("a changed, moved or deleted drawer is searched in its present state", async () => {
   await using palace = await createSearchPalace();
   for (const text of OTHERS) palace.file(text);
   const id = palace.file(KEY);
@@ -77,7 +77,7 @@ const codes = (): number => {
   return count;
 };
 
-test("drawers of an older ledger are found all the while, and get their vectors in quiet moments", async () => {
+test("drawers of an older ledger can be found all the while, and get their vectors in quiet moments", async () => {
   const old = new LedgerWriter(file, applyWrite);
   const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
   add(old, [...many, KEY]);
