@@ -15,7 +15,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when the broker is gone. Errors: `mismatch` with another hint if nothing proves which process it is. */
+/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot tell which process the broker is. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)
