@@ -3,10 +3,10 @@
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_253,
-  protocol: 2_723,
+  protocol: 2_724,
   config: 1_600,
   wire: 4_258,
-  memory: 19_190,
+  memory: 19_224,
   agents: 5_450,
   mempalace: 9_150,
   feeders: 9_150,
