@@ -73,7 +73,7 @@ test.each(["UTC", "America/New_York", "Asia/Tokyo"])(
     expect(listed("2024-05-01T09:00:00.250Z", "2024-05-01T09:00:01Z")).toEqual([0]);
     expect(listed("2024-05-01", "2024-05-01T00:00:01")).toEqual([2]);
     expect(listed("2024-05-09T12:00", "2024-05-09T12:01")).toEqual([4]);
-    // A time that is no ISO time does not count: such a drawer has its filing time.
+    // "May 1" is not ISO 8601, so the filing time counts.
     expect(listed("2025-01-01")).toEqual([3]);
     expect(listed(undefined, "2000-01-01")).toEqual([]);
   },
