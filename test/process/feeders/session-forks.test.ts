@@ -1,4 +1,4 @@
-/** Forks in opencode: a copied message is filed exactly once, with the fork if no other session has it. */
+/** Forks in opencode, Claude Code and pi: a copied message is filed exactly once, with the fork if no other session has it. */
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -135,4 +135,47 @@ test("sessions of Claude Code that begin as another are filed without what that 
   write("second", ...shared, "quillworts", "whisk");
   expect(await run()).toMatchObject({ filed: 1, wings: ["app"] });
   expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
+});
+
+test("a fork in pi is filed without what its session holds, and with it once that session gave up the branch", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
+  mkdirSync(root, { recursive: true });
+  let written = 0;
+  /** Each word is an entry below the one before it; the last is where the session is. */
+  const write = (session: string, ...said: string[]): void => {
+    const head = {
+      type: "session",
+      version: 3,
+      id: session,
+      timestamp: new Date(dayMs).toISOString(),
+      cwd: "/home/u/app",
+    };
+    const lines = said.map((text, at) => {
+      const [id, parent = null] = text.split(" < ");
+      const before = said[at - 1]?.split(" < ")[0];
+      const parentId = parent ?? (before === undefined ? null : `e-${before}`);
+      const timestamp = new Date(dayMs + at * 1000).toISOString();
+      return { type: "message", id: `e-${id}`, parentId, timestamp, message: { role: "user", content: id } };
+    });
+    const file = join(root, `2026_${session}.jsonl`);
+    writeFileSync(file, [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const time = Date.now() / 1000 + 60 * ++written;
+    utimesSync(file, time, time);
+  };
+  const run = (): Promise<SessionReport> => feed(palace, "--from", "pi", "--min-messages", "1");
+  const counts = (...words: string[]): number[] => words.map((word) => times(palace, word));
+  write("one", "ferns", "mosses", "lichens");
+  write("two", "ferns", "mosses", "lichens", "horsetails");
+  expect(await run()).toMatchObject({ sessions: 2, filed: 2 });
+  expect(counts("ferns", "mosses", "lichens", "horsetails")).toEqual([1, 1, 1, 1]);
+  expect(await run()).toMatchObject({ filed: 0, unchanged: 2 });
+  write("one", "ferns", "mosses", "lichens", "bracken");
+  expect(await run()).toMatchObject({ filed: 1, unchanged: 1 });
+  expect(counts("ferns", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 1]);
+
+  // The first session goes on from its first message: of the fork's past, it keeps that one alone.
+  write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
+  await run();
+  expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
 });
