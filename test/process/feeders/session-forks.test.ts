@@ -1,8 +1,9 @@
 /** Forks in opencode, Claude Code and pi: a copied message is filed exactly once, with the fork if no other session has it. */
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { MineReport } from "../../../src/feeders/convo-miner/run.ts";
 import type { SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
 import { createOpencodeDatabase, type OpencodeDatabase, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -178,4 +179,50 @@ test("a fork in pi is filed without what its session holds, and with it once tha
   write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
   await run();
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("transcripts that begin as another are mined without that, and with it once the other is gone from the palace", async () => {
+  await using palace = createTestPalace();
+  const root = join(palace.home, "talks");
+  mkdirSync(root, { recursive: true });
+  const write = (session: string, ...said: string[]): void => {
+    const lines = said.flatMap((text, at) => {
+      const timestamp = new Date(dayMs + at * 60_000).toISOString();
+      const line = (type: string, content: string): object => {
+        const ids = { uuid: `${type}-${text}`, parentUuid: null, sessionId: session, timestamp };
+        return { ...ids, type, message: { role: type, content } };
+      };
+      return [line("user", `Where do the ${text} grow, and in which soil?`), line("assistant", "In the shade.")];
+    });
+    writeFileSync(join(root, `${session}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  };
+  const run = async (): Promise<MineReport> => {
+    const { stdout, stderr } = await palace.run("palace", ["mine", "convos", root, "--wing", "talks", "--json"]);
+    expect(stdout, stderr).not.toBe("");
+    return JSON.parse(stdout) as MineReport;
+  };
+  const counts = (...words: string[]): number[] => words.map((word) => times(palace, word));
+  write("a", "ferns", "mosses", "lichens");
+  write("b", "ferns", "mosses", "lichens", "horsetails");
+  write("c", "ferns", "mosses");
+  expect(await run()).toMatchObject({
+    filed: 2,
+    skipped: [{ reason: expect.stringMatching(/all of it is in .*a\.jsonl/) }],
+  });
+  expect(counts("ferns", "mosses", "lichens", "horsetails")).toEqual([1, 1, 1, 1]);
+  expect(await run()).toMatchObject({ filed: 0 });
+  write("a", "ferns", "mosses", "lichens", "bracken");
+  write("b", "ferns", "mosses", "lichens", "horsetails", "quillworts");
+  // Equal words at another time are filed.
+  write("d", "sundews", "ferns");
+  expect(await run()).toMatchObject({ filed: 3 });
+  expect(counts("ferns", "lichens", "horsetails", "bracken", "quillworts")).toEqual([2, 1, 1, 1, 1]);
+
+  const client = await palace.client();
+  await client.call("source.remove", { wing: "talks", sourceFile: join(root, "a.jsonl") });
+  client.close();
+  rmSync(join(root, "a.jsonl"));
+  expect((await run()).filed).toBeGreaterThan(0);
+  await run();
+  expect(counts("mosses", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 0]);
 });

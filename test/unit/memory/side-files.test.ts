@@ -47,7 +47,7 @@ test.each([
   ["--max-old-space-size", false],
 ])("%s: asks for side files: %s", (query, asks) => expect(asksForSideFiles(query)).toBe(asks));
 
-test("the manual stands above the changelog that repeats its words, unless the question is about changes", async () => {
+test("the manual comes before the changelog that repeats its words, unless the question is about changes", async () => {
   await using palace = await createSearchPalace();
   const wing = {
     wing: "shop",
