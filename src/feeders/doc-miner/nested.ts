@@ -8,10 +8,23 @@ import { isAsNoted, ofName } from "../notes.ts";
 import type { Caller } from "../send.ts";
 import { recordsByPath } from "./plan.ts";
 import { findStage, knownRoots, type Manifest, readManifest, type StageOptions } from "./staging-area.ts";
-import type { Found } from "./survey.ts";
+import type { Found, Survey } from "./survey.ts";
+
+/** Moves documents that another folder has filed to the skipped ones. */
+export async function leaveToOthers(
+  survey: Survey,
+  place: StageOptions,
+  noted: Manifest | undefined,
+  caller: Caller | undefined,
+): Promise<void> {
+  const others = await filedFromOthers(survey.documents, place, noted, caller);
+  if (others.size === 0) return;
+  survey.documents = survey.documents.filter(({ path }) => !others.has(path));
+  for (const [file, reason] of others) survey.skipped.push({ file, reason });
+}
 
 /** Returns the reason for each path that another folder has filed. Documents that this folder has filed before stay here. */
-export async function filedFromOthers(
+async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,
   noted: Manifest | undefined,
