@@ -9,7 +9,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   memory: 19_239,
   agents: 5_450,
   mempalace: 9_150,
-  feeders: 9_150,
+  feeders: 9_238,
   devbox: 2_700,
   learning: 5_250,
   broker: 9_530,
