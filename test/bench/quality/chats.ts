@@ -22,6 +22,8 @@ export const CHAT_KINDS = {
 type ChatKind = keyof typeof CHAT_KINDS;
 /** A `point` opens a new matter; a `note` is said inside a follow-up. */
 type Said = { key: string; topic: string; says: string };
+/** `terms`: pieces of the point that a turn is about, of which follow-ups and answers are full. */
+type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
   topics: Record<string, string[]>;
@@ -80,7 +82,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
     ).toISOString();
   const times = new Map(turns.map(({ key }, turn) => [key, at(turn)]));
   const exchanges = turns.map((said, turn): Exchange => {
-    const terms = topics[said.topic] ?? [];
+    const terms = [...(topics[said.topic] ?? []), ...said.terms];
     return { at: at(turn), user: userText(said, terms, chooser), assistant: answer(said, terms, chooser) };
   });
   return {
@@ -105,12 +107,17 @@ function spread(notes: readonly Said[], chooser: Chooser): (Said & { place: numb
   return notes.map((note, at) => ({ ...note, place: places[at] ?? 0 }));
 }
 
-function withFollowUps(points: readonly Said[], notes: (Said & { place: number })[], chooser: Chooser): Said[] {
+function withFollowUps(points: readonly Said[], notes: (Said & { place: number })[], chooser: Chooser): Turn[] {
   return points.flatMap((point, at) => {
     const own = notes.filter(({ place }) => Math.floor(place * points.length) === at);
     const empty = Array.from({ length: 1 + chooser.below(FOLLOW_UPS) }, () => ({ ...point, key: "", says: "" }));
-    return [point, ...empty, ...own];
+    return [point, ...empty, ...own].map((said) => ({ ...said, terms: said.topic === point.topic ? piecesOf(point) : [] }));
   });
+}
+
+/** Pairs of words that follow each other. */
+function piecesOf({ says }: Said): string[] {
+  return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }
 
 /** A point is said as it is; a note stands inside a follow-up about its topic. */
