@@ -77,9 +77,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
   const turns = withFollowUps(points, spread(notes, chooser), chooser);
   const size = Math.ceil(turns.length / SESSIONS);
   const at = (turn: number): string =>
-    new Date(
-      FIRST_DAY + Math.floor(turn / size) * SESSION_DAYS * DAY_MS + (turn % size) * 6 * MINUTE_MS,
-    ).toISOString();
+    new Date(FIRST_DAY + Math.floor(turn / size) * SESSION_DAYS * DAY_MS + (turn % size) * 6 * MINUTE_MS).toISOString();
   const times = new Map(turns.map(({ key }, turn) => [key, at(turn)]));
   const exchanges = turns.map((said, turn): Exchange => {
     const terms = [...(topics[said.topic] ?? []), ...said.terms];
@@ -111,7 +109,10 @@ function withFollowUps(points: readonly Said[], notes: (Said & { place: number }
   return points.flatMap((point, at) => {
     const own = notes.filter(({ place }) => Math.floor(place * points.length) === at);
     const empty = Array.from({ length: 1 + chooser.below(FOLLOW_UPS) }, () => ({ ...point, key: "", says: "" }));
-    return [point, ...empty, ...own].map((said) => ({ ...said, terms: said.topic === point.topic ? piecesOf(point) : [] }));
+    return [point, ...empty, ...own].map((said) => ({
+      ...said,
+      terms: said.topic === point.topic ? piecesOf(point) : [],
+    }));
   });
 }
 
