@@ -46,7 +46,10 @@ const SEARCH_ADDITIONS = [
 ];
 
 /** Keys that only our search answers, and only when they have a value. */
-const SEARCH_OWN = ["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"];
+const SEARCH_OWN = [
+  ...["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"],
+  ...["superseded_by", "spread"],
+];
 
 /** Removes the keys from both answers at any depth. */
 const without =
@@ -175,7 +178,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-notes",
     versions: BOTH,
     tools: ["search"],
-    what: "a hit that shares little with the question is `weak`, one that states what the graph has ended is `outdated`; an answer says `weak_match`, `nothing_found`, and of quoted words whether a drawer has them, with a `notice` in words",
+    what: "a hit that shares little with the question is `weak`, one that states what the graph has ended is `outdated`, one that a newer one replaces has `superseded_by`; an answer says `spread` (to a question about everything), `weak_match`, `nothing_found`, and of quoted words whether a drawer has them, with a `notice` in words",
     why: "additive: upstream gives the nearest noise without a word",
     mend: (theirs, ours) => [theirs, withoutKeys(ours, SEARCH_OWN)],
   },

@@ -6,7 +6,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_723,
   config: 1_600,
   wire: 4_258,
-  memory: 19_190,
+  memory: 19_780,
   agents: 5_450,
   mempalace: 9_150,
   feeders: 9_150,

@@ -38,6 +38,7 @@ type Hit = {
   matched_via?: string;
   weak?: boolean;
   outdated?: { fact: string; ended: string }[];
+  superseded_by?: string;
   near_duplicates?: string[];
   same_exchange?: string[];
   explain?: Explanation;
@@ -219,6 +220,7 @@ function notesOn(hit: Hit): string[] {
           : "",
     hit.weak === true ? "a weak match" : "",
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
+    hit.superseded_by === undefined ? "" : `replaced by ${shortId(hit.superseded_by)}`,
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
     hit.same_exchange === undefined ? "" : `${hit.same_exchange.length} more of this exchange`,
   ].filter((note) => note !== "");

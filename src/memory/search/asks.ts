@@ -3,7 +3,7 @@
  * the newest or oldest value, or advice, for which the user's standing wishes count. Pure; used by search.ts.
  */
 
-/** `subject`: what a question about everything is about, without its frame ("summarise … throughout our chats"). */
+/** A question's wants. `subject`: the question without its frame, for a question about everything ("summarise … throughout our chats"). */
 export type Asks = {
   /** `order`: wants a sequence; `all`: wants a summary or every mention. */
   everything: "order" | "all" | undefined;
@@ -33,7 +33,7 @@ const ORDER = new RegExp(
 );
 const ALL = new RegExp(
   [
-    "\\bsummar(?:y|i[sz]e)\\b",
+    "\\bsummari[sz]e\\b|\\bsummary (?:of|about|on)\\b|\\bsum up\\b",
     "\\brecap\\b",
     "\\b(?:complete|comprehensive|full|thorough|detailed) (?:overview|account|picture) of\\b",
     "\\boverview of how\\b",
@@ -53,7 +53,7 @@ const FRAME = [
   "\\bplease\\b",
   "\\b(?:give|provide|show|tell|walk|take|list)(?: me| us)?(?: through| with| about)?\\b",
   "\\b(?:a |an |the )?(?:(?:short|brief|clear|complete|comprehensive|full|thorough|detailed) )*(?:summary|overview|recap|account|picture|timeline)(?: of| about)?\\b",
-  "\\bsummari[sz]e\\b",
+  "\\b(?:summari[sz]e|sum up)\\b",
   "\\brecap\\b",
   `\\b(?:in )?(?:what|which|the) (?:order|sequence)(?: in which| that| of)?(?: (?:did|do|have))?(?: (?:i|we))?(?: ${SAID})?`,
   `\\b(?:i|we) (?:have )?${SAID}\\b`,
@@ -75,7 +75,7 @@ const NEWEST =
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
 /** Here these words mean no time: "the first argument", "last week", "now that". */
 const NO_END =
-  /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long)\b/gi;
+  /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =
   /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|before|previous(?:ly)?|former(?:ly)?|earlier|old|used to|history|changed?|past|at the beginning|in the beginning|ever|was|were|did)\b/i;
 
@@ -84,6 +84,7 @@ const WISHES =
 const ADVICE =
   /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
 
+/** Reads what a question wants, besides drawers that are like it. */
 export function askedFor(query: string): Asks {
   const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
   const plain = query.replaceAll(NO_END, " ");
@@ -98,7 +99,7 @@ export function askedFor(query: string): Asks {
   };
 }
 
-/** Returns the question without its frame; unchanged if nothing is left. */
+/** Removes the frame of a question; keeps a question that is all frame. */
 function subjectOf(query: string): string {
   const rest = query
     .replaceAll(FRAMES, " ")

@@ -68,7 +68,8 @@ export function chooseHits(
   for (let at = 0, end = 0; at < ranked.length && shown.length < limit; at = end) {
     end += at > 0 ? SPARE : Math.max(limit + SPARE, isMoving ? MOVED_MIN : 0);
     const page = adjusted(reader, ranked.slice(at, end), options);
-    for (const chosen of page) {
+    for (const [place, chosen] of page.entries()) {
+      if (shown.length >= limit && place >= limit + SPARE) break;
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
       if (same !== undefined) {
@@ -89,10 +90,7 @@ export function chooseHits(
   return options.isPast === true ? shown : withSuperseded(shown, beyond);
 }
 
-/**
- * Marks what a newer drawer replaces, among the shown ones and those right behind them, and moves it below the newer one if that is shown,
- * too.
- */
+/** Marks drawers that a newer candidate replaces. Moves a marked drawer below the newer one if both are shown. */
 function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Chosen[] {
   const stated = new Map([...shown.map(({ drawer }) => drawer), ...beyond].map((drawer) => [drawer, statedIn(drawer)]));
   const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
@@ -177,7 +175,7 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
 }
 
-/** What the drawers of a page gain by their age: those at the wanted end of the dates most, those at the other end nothing. */
+/** Raises the drawers of a page by their dates: the drawer at the wanted end most, the drawer at the other end not at all. */
 function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "oldest"): Adjustment[][] {
   const times = page.map(({ drawer }) => timeOf(drawer));
   const known = [...new Set(times.filter((time) => time !== ""))].sort();
@@ -192,7 +190,7 @@ function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "olde
   });
 }
 
-/** When it was said or written; empty for a document without a date of its own, which was only mined then. */
+/** Returns the time at which a drawer was said or written; empty for a document without a date of its own. */
 function timeOf({ metadata }: Drawer): string {
   const { content_date: content, date, authored_at: authored, filed_at: filed, source_file: source } = metadata;
   const own = content ?? date ?? authored ?? (typeof source === "string" && source !== "" ? "" : filed);

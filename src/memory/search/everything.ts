@@ -15,19 +15,20 @@ const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
 /** Added to what the user wants or forbids, if the question asks for that. */
 const WISH_BONUS = 0.3;
-/** What slices of an exchange lose beside its first drawer, which has the user's words. */
+/** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
 const ANSWER_STEP = 1e-3;
 /** Rows of a source within which drawers are of one stretch: some exchanges. */
 const STRETCH = 20;
-/** Share that the second drawer of a stretch loses right beside the first. */
+/** Share that the second drawer of a stretch loses right beside the first one. */
 const STRETCH_LOSS = 0.05;
 /** Drawers that are spread, for each hit: slices of one exchange follow each other. */
 const SPREAD_PER_HIT = 4;
-/** An opening that is no candidate counts as much less than its answer. */
+/** Part of the answer's score that counts for a first drawer that search did not find. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };
 
+/** Ranks exchanges as wholes and spreads them. `isSpread`: false if no candidate is of a transcript. */
 export async function rankEverything(
   { reader, lexical }: { reader: Pick<LedgerReader, "talkSlices">; lexical: Pick<LexicalIndex, "alike"> },
   ranked: readonly Ranked[],
@@ -77,7 +78,7 @@ function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, Talk
   return exchanges;
 }
 
-/** Takes the best drawer again and again; drawers of other exchanges in its stretch fall. The rest stays behind them. */
+/** Takes the best drawer again and again, and lowers other exchanges of its stretch. Drawers behind the first `count` stay behind. */
 function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
   const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
   const taken: Ranked[] = [];

@@ -109,7 +109,7 @@ export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
-/** What is said of an answer to a question about everything. */
+/** Notes on an answer to a question about everything. */
 const SPREADS = {
   order: "Best first, spread over the talks; authored_at tells the order in time.",
   all: "Best first, spread over the talks.",

@@ -5,7 +5,7 @@
  */
 import type { Drawer } from "../port/drawer.ts";
 
-/** `group`: statements of different groups never replace each other. `time`: ISO 8601, empty if unknown. */
+/** Statements of one drawer. `group`: only statements of one group replace each other. `time`: ISO 8601. */
 export type Stated = { group: string; time: string; sentences: readonly Sentence[] };
 type Sentence = { words: readonly string[]; isNew: boolean; isPast: boolean };
 
@@ -18,7 +18,7 @@ const VALUE_MAX = 3;
 /** Telling words that both sentences have beside the value. */
 const SHARED_MIN = 2;
 
-/** Words by which a sentence says that something changed; they are no part of what it says. */
+/** Words of change. The comparison leaves them out. */
 const CHANGES =
   /\b(?:now|from now on|as of (?:now|today)|no longer|not any ?more|any ?more|instead|after all|currently|at the moment|these days|since (?:today|yesterday|then)|meanwhile|by now)\b/gi;
 const PAST = /\b(?:was|were|did|had|ran|went|took|got|made|said|told|came|met|saw|bought|\p{L}{3,}ed)\b/iu;
@@ -35,7 +35,7 @@ const BEFORE_VALUE = new Set("on at is are to for until by in from about only ev
 const VALUE =
   /^(?:[\p{Sc}v]?\d[\d.,:%]*\p{L}{0,3}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)$/u;
 
-/** Returns what a note, or the user in a transcript, states; undefined for documents, whose versions replace each other anyway. */
+/** Returns the statements of a note, or of the user in a transcript; undefined for a document. */
 export function statedIn({ wing, room, text, metadata }: Drawer): Stated | undefined {
   const { source_file: source, ingest_mode: ingest, authored_at: authored, filed_at: filed } = metadata;
   const isTalk = ingest === "convos";
@@ -74,7 +74,7 @@ function isReplaced(then: Sentence, now: Sentence): boolean {
   return isState && areValues && tail.length <= 1;
 }
 
-/** Tells whether the words before a value have a subject and a verb: in "room 3 is locked" the number is no value. */
+/** Tells whether the words before a value have a subject and a verb. In "room 3 is locked" the number belongs to the subject. */
 function hasPredicate(head: readonly string[]): boolean {
   if (telling(head) === 0 || head.length < 2) return false;
   return SUBJECTS.has(head[0] ?? "") || head.slice(1).some((word) => VERBS.test(word));

@@ -25,7 +25,7 @@ const STEP = 1e-6;
 type Parts = { reader: Pick<LedgerReader, "talkSlices">; lexical: LexicalIndex };
 type Wish = { row: number; isRule: boolean; cosine: number };
 
-/** Returns the rows in which the user wishes something; none if the question is not about a talk. */
+/** Returns rows with a wish of the user; empty if the best hits are not from talks. */
 export async function wishRows(
   { reader, lexical }: Parts,
   ranked: readonly Ranked[],
@@ -41,6 +41,7 @@ export async function wishRows(
     .map(({ row }) => row);
 }
 
+/** Moves the wishes nearest to the question up, behind the best hits. */
 export async function liftWishes(
   { reader, lexical }: Parts,
   ranked: readonly Ranked[],
@@ -75,7 +76,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Adds rows that are no candidates yet. */
+/** Ranks the candidates together with further rows. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   candidates: readonly Candidate[],

@@ -121,7 +121,7 @@ function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }
 
-/** A point is said as it is; a note stands inside a follow-up about its topic. */
+/** Returns a point as it is, and a note inside a follow-up about its topic. */
 function userText({ key, says }: Said, terms: readonly string[], chooser: Chooser): string {
   const code = chooser.chance(0.35) ? [filled(chooser.pick(CODE), terms, chooser)] : [];
   const isPoint = says.length > 100 || (key !== "" && says.includes("?"));
