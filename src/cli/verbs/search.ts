@@ -24,21 +24,15 @@ const COLUMNS_MIN = 20;
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };
+type HitName = "drawer_id" | "text" | "wing" | "room" | "source_file" | "source_path" | "superseded_by";
 /** The fields of a search hit that people see (palace.md 2.10, search). */
-type Hit = {
-  drawer_id?: string;
-  text?: string;
-  wing?: string;
-  room?: string;
-  source_file?: string;
-  source_path?: string;
+type Hit = Partial<Record<HitName, string>> & {
   neighbors?: { before: Slice[]; after: Slice[] };
   similarity?: number | null;
   bm25_score?: number;
   matched_via?: string;
   weak?: boolean;
   outdated?: { fact: string; ended: string }[];
-  superseded_by?: string;
   near_duplicates?: string[];
   same_exchange?: string[];
   explain?: Explanation;
