@@ -4,6 +4,7 @@
  * search.ts.
  */
 import { cut } from "../../base/shorten.ts";
+import { parentOf } from "../drawer/logical.ts";
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Standing } from "../port/outcome.ts";
@@ -107,7 +108,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
       factor < 1
         ? [...one.adjustments, { factor, reason: `replaced by what was said later: ${newer.id}` }]
         : one.adjustments;
-    return { ...one, ranked: moved, adjustments, supersededBy: newer.id };
+    return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
   // Equal scores: the newer one, which is not marked, is first.
   return places.sort(
