@@ -46,7 +46,10 @@ const SEARCH_ADDITIONS = [
 ];
 
 /** Keys that only our search answers, and only with a value. */
-const SEARCH_OWN = ["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"];
+const SEARCH_OWN = [
+  ...["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"],
+  ...["superseded_by", "spread"],
+];
 
 /** Removes the keys from both answers at any depth. */
 const without =
@@ -175,7 +178,7 @@ export const DIFFERENCES: readonly Difference[] = [
     name: "search-notes",
     versions: BOTH,
     tools: ["search"],
-    what: "a hit that shares little with the question is `weak`, and one that states an ended fact is `outdated`; an answer has `weak_match`, `nothing_found`, whether a drawer has the quoted words, and a `notice` in words",
+    what: "a hit that shares little with the question is `weak`, one that states an ended fact is `outdated`, and one that a newer hit replaces has `superseded_by`; an answer has `spread` (for a question about everything), `weak_match`, `nothing_found`, whether a drawer has the quoted words, and a `notice` in words",
     why: "additive: upstream returns the nearest noise without a comment",
     mend: (theirs, ours) => [theirs, withoutKeys(ours, SEARCH_OWN)],
   },

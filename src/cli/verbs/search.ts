@@ -24,14 +24,9 @@ const COLUMNS_MIN = 20;
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };
+type HitName = "drawer_id" | "text" | "wing" | "room" | "source_file" | "source_path" | "superseded_by";
 /** Fields of a search hit that people see (palace.md 2.10, search). */
-type Hit = {
-  drawer_id?: string;
-  text?: string;
-  wing?: string;
-  room?: string;
-  source_file?: string;
-  source_path?: string;
+type Hit = Partial<Record<HitName, string>> & {
   neighbors?: { before: Slice[]; after: Slice[] };
   similarity?: number | null;
   bm25_score?: number;
@@ -219,6 +214,7 @@ function notesOn(hit: Hit): string[] {
           : "",
     hit.weak === true ? "a weak match" : "",
     ...(hit.outdated ?? []).map(({ fact, ended }) => `outdated (${fact} ended ${ended})`),
+    hit.superseded_by === undefined ? "" : `replaced by ${shortId(hit.superseded_by)}`,
     hit.near_duplicates === undefined ? "" : `${hit.near_duplicates.length} more like it`,
     hit.same_exchange === undefined ? "" : `${hit.same_exchange.length} more of this exchange`,
   ].filter((note) => note !== "");

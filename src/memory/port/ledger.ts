@@ -85,6 +85,9 @@ export type Traces = Readonly<{
   fileOf(entry: string): string;
 }>;
 
+/** A slice of a transcript. `opening`: the row in which its exchange begins; `said`: the beginning of the user's words there. */
+export type TalkSlice = { row: number; source: string; wing: string; opening: number; said: string };
+
 /** Reads that are fast at any size. Concurrency: synchronous; sees only committed state. */
 export interface LedgerReader {
   findDrawer(id: string): Drawer | undefined;
@@ -97,6 +100,8 @@ export interface LedgerReader {
   exchangeOf(drawer: Drawer): number | undefined;
   /** Returns those of the rows that are slices of a transcript in which only the assistant speaks. */
   assistantRows(rows: readonly number[]): Set<number>;
+  /** Returns those of the rows that are slices of a transcript, in row order. */
+  talkSlices(rows: readonly number[]): TalkSlice[];
   /** In row order, found in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /**

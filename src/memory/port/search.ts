@@ -57,6 +57,8 @@ export interface LexicalIndex {
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
   /** The parts of each given row's full lexical score L (bench recipe 4), in the order given. */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
+  /** Cosine of each text's static vector with the query's, in the order given. */
+  alike(query: string, texts: readonly string[]): Promise<number[]>;
 }
 
 /** Exact nearest neighbours over the stored vectors. */

@@ -4,6 +4,7 @@
  * search.ts.
  */
 import { cut } from "../../base/shorten.ts";
+import { parentOf } from "../drawer/logical.ts";
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Standing } from "../port/outcome.ts";
@@ -12,6 +13,7 @@ import type { Now } from "../graph/temporal.ts";
 import type { Adjustment } from "./explain.ts";
 import { fingerprintOf, Folder } from "./fold.ts";
 import type { AskedDate } from "./question-dates.ts";
+import { replaces, statedIn } from "./superseded.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 
 export type Chosen = {
@@ -23,6 +25,8 @@ export type Chosen = {
   duplicates: Drawer[];
   /** Slices of the same exchange that are not shown, best first. */
   exchange: Drawer[];
+  /** Id of the newer drawer that gives another value for the same. */
+  supersededBy?: string;
 };
 
 /** Adjusts a drawer's score by its past outcomes. `standing`: undefined for a drawer without outcomes. */
@@ -35,6 +39,10 @@ export type ChooseOptions = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Wings of the project that the asker works in. */
   preferred: ReadonlySet<string>;
+  /** The question wants the newest or the oldest. */
+  end?: "newest" | "oldest" | undefined;
+  /** The question asks for earlier values: a replaced statement is as good as the new one. */
+  isPast?: boolean;
 };
 
 /** Drawers examined beyond the limit, so that another can replace one that is moved down or folded. */
@@ -42,6 +50,8 @@ const SPARE = 10;
 /** A drawer that is moved up may rank this far back. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
+/** Source: docs/lab/search-recipe.md, the newest and the oldest. */
+const AGE_GAIN = 0.2;
 /** Source: docs/lab/figures.md, the searcher's project. */
 const PROJECT_FACTOR = 1.1;
 
@@ -50,15 +60,17 @@ export function chooseHits(
   ranked: readonly Ranked[],
   options: ChooseOptions,
 ): Chosen[] {
-  const { limit, dates, preferred } = options;
+  const { limit, dates, preferred, end: wanted } = options;
   const shown: Chosen[] = [];
+  const beyond: Drawer[] = [];
   const folder = new Folder<Chosen>();
   const shownBySource = new Map<string, Chosen[]>();
-  const isMoving = dates.length > 0 || preferred.size > 0;
+  const isMoving = dates.length > 0 || preferred.size > 0 || wanted !== undefined;
   for (let at = 0, end = 0; at < ranked.length && shown.length < limit; at = end) {
     end += at > 0 ? SPARE : Math.max(limit + SPARE, isMoving ? MOVED_MIN : 0);
     const page = adjusted(reader, ranked.slice(at, end), options);
-    for (const chosen of page) {
+    for (const [place, chosen] of page.entries()) {
+      if (shown.length >= limit && place >= limit + SPARE) break;
       const fingerprint = fingerprintOf(chosen.drawer.text);
       const same = folder.find(fingerprint);
       if (same !== undefined) {
@@ -73,10 +85,36 @@ export function chooseHits(
         shown.push(chosen);
         folder.add(fingerprint, chosen);
         shownBySource.set(key, [...beside, chosen]);
-      }
+      } else beyond.push(chosen.drawer);
     }
   }
-  return shown;
+  return options.isPast === true ? shown : withSuperseded(shown, beyond);
+}
+
+/** Marks drawers that a newer candidate replaces. Moves a marked drawer below the newer one if both are shown. */
+function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Chosen[] {
+  const stated = new Map([...shown.map(({ drawer }) => drawer), ...beyond].map((drawer) => [drawer, statedIn(drawer)]));
+  const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
+  if (known.length < 2) return [...shown];
+  known.sort((a, b) => (a.says.time < b.says.time ? 1 : -1));
+  const places = shown.map((one) => {
+    const says = stated.get(one.drawer);
+    const newer = says && known.find((other) => replaces(other.says, says))?.drawer;
+    if (newer === undefined) return one;
+    const above = shown.find(({ drawer }) => drawer === newer);
+    const factor = above === undefined ? 1 : Math.min(1, above.ranked.score / one.ranked.score);
+    const moved = { ...one.ranked, score: one.ranked.score * factor };
+    const adjustments =
+      factor < 1
+        ? [...one.adjustments, { factor, reason: `replaced by what was said later: ${newer.id}` }]
+        : one.adjustments;
+    return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
+  });
+  // Equal scores: the newer one, which is not marked, is first.
+  return places.sort(
+    (a, b) =>
+      b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),
+  );
 }
 
 /** Slices of one exchange have this in common: looking for its beginning is only worth it then. */
@@ -98,7 +136,7 @@ function sameExchange(
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
-  { dates, now, adjustByOutcomes, preferred }: ChooseOptions,
+  { dates, now, adjustByOutcomes, preferred, end }: ChooseOptions,
 ): Chosen[] {
   const drawers = new Map(reader.drawersByRow(ranked.map(({ row }) => row)).map((drawer) => [drawer.row, drawer]));
   const page = ranked.flatMap((one) => {
@@ -110,6 +148,7 @@ function adjusted(
     page.map(({ drawer }) => drawer.text),
     now,
   );
+  const ageFactors = end === undefined ? undefined : factorsByAge(page, end);
   const standings = reader.standings(page.map(({ drawer }) => drawer.id));
   return page
     .map(({ ranked: one, drawer }, at): Chosen => {
@@ -117,6 +156,7 @@ function adjusted(
       const adjustments = [
         ...dateAdjustments(drawer, dates),
         ...projectAdjustments(drawer, preferred),
+        ...(ageFactors?.[at] ?? []),
         ...staleAdjustments(stale),
         ...adjustByOutcomes(drawer, standings.get(drawer.id)),
       ];
@@ -134,6 +174,28 @@ function dateAdjustments({ metadata }: Drawer, dates: readonly AskedDate[]): Adj
   return agreeing === undefined
     ? []
     : [{ factor: DATE_FACTOR, reason: `is of ${own}, asked for as "${agreeing.label}"` }];
+}
+
+/** Raises the drawers of a page by their dates: the drawer at the wanted end most, the drawer at the other end not at all. */
+function factorsByAge(page: readonly { drawer: Drawer }[], end: "newest" | "oldest"): Adjustment[][] {
+  const times = page.map(({ drawer }) => timeOf(drawer));
+  const known = [...new Set(times.filter((time) => time !== ""))].sort();
+  if (end === "oldest") known.reverse();
+  const last = known.length - 1;
+  if (last < 1) return page.map(() => []);
+  return times.map((time) => {
+    const at = known.indexOf(time);
+    return at < 1
+      ? []
+      : [{ factor: 1 + (AGE_GAIN * at) / last, reason: `is of ${time.slice(0, 10)}, and the ${end} was asked for` }];
+  });
+}
+
+/** Returns the time at which a drawer was said or written; empty for a document without a date of its own. */
+function timeOf({ metadata }: Drawer): string {
+  const { content_date: content, date, authored_at: authored, filed_at: filed, source_file: source } = metadata;
+  const own = content ?? date ?? authored ?? (typeof source === "string" && source !== "" ? "" : filed);
+  return typeof own === "string" ? own : "";
 }
 
 function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): Adjustment[] {

@@ -13,7 +13,8 @@ export function explainScore(
   adjustments: readonly Adjustment[],
   mode: RankMode,
 ): Record<string, unknown> {
-  const { words, cosine, near, lexical, lexicalShare, score, fileScore, speakerFactor, rerank } = ranked;
+  const { words, cosine, near, lexical, lexicalShare, score, fileScore, speakerFactor, wishScore, saidCosine, rerank } =
+    ranked;
   const estimates = [
     ...(Number.isNaN(cosine) ? ["cosine"] : []),
     ...(Number.isNaN(words.meaning) ? ["static_cosine"] : []),
@@ -38,6 +39,10 @@ export function explainScore(
     ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
     // The user's own words weigh more than the assistant's.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
+    // Lifts a standing wish of the user's.
+    ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
+    // For a question about everything, exchanges compete as wholes, and the user's words count most.
+    ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),
     bm25: {
       drawer: round(words.drawer, 3),
       pairs: round(words.pairs, 3),

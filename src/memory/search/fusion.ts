@@ -23,6 +23,10 @@ export type Ranked = Candidate & {
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
+  /** Part of the score that lifts a wish of the user's. */
+  wishScore?: number;
+  /** Static cosine of the user's words in its exchange, for a question about everything. */
+  saidCosine?: number | undefined;
   /** The cross-encoder's output, and place and score before it. */
   rerank?: { logit: number; place: number; score: number };
 };
@@ -49,16 +53,16 @@ export const ASIDE_FACTOR = 0.87;
 const MEANING_MIN = 0.15;
 
 /**
- * Returns best first; equal scores in row order. Mode vector leaves out candidates without a vector, mode static those that are
- * far from the question in words and meaning.
+ * Returns best first; equal scores in row order. Mode vector leaves out candidates without a vector, mode static those without a
+ * word of the question whose static cosine is below `meaningMin`.
  */
-export function fuse(candidates: readonly Candidate[], mode: RankMode): Ranked[] {
+export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMin = MEANING_MIN): Ranked[] {
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
   const lexicalMax = weighted.reduce((max, { lexical }) => Math.max(max, lexical), 0);
   const weights = WEIGHTS[mode];
   const ranked = weighted
     .filter(({ cosine, words, lexical }) => {
-      if (mode === "static") return lexical > 0 || words.names > 0 || words.meaning >= MEANING_MIN;
+      if (mode === "static") return lexical > 0 || words.names > 0 || words.meaning >= meaningMin;
       return mode !== "vector" || !Number.isNaN(cosine);
     })
     .map((candidate) => {

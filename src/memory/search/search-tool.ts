@@ -109,15 +109,22 @@ export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
+/** Notes on an answer to a question about everything. */
+const SPREADS = {
+  order: "Best first, spread over the talks; authored_at tells the order in time.",
+  all: "Best first, spread over the talks.",
+};
+
 /** The hits, and how good they are. */
 function answerPayload(answer: SearchAnswer, explain: boolean, isMissed: boolean): Record<string, unknown> {
-  const { hits, candidates, vectorDisabledReason, phrases, reranked } = answer;
+  const { hits, candidates, vectorDisabledReason, phrases, reranked, spread } = answer;
   return {
     total_before_filter: candidates,
     results: hits,
     ...verdictOn(hits, phrases, isMissed),
     ...(answer.isTruncated && { distinct_results_truncated: true }),
     ...(phrases !== undefined && { phrases }),
+    ...(spread !== undefined && hits.length > 0 && { spread: SPREADS[spread] }),
     ...(explain && { reranked }),
     ...(vectorDisabledReason !== undefined && {
       vector_disabled: true,

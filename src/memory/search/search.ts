@@ -14,23 +14,27 @@ import type { SourceNames } from "../drawer/originals.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { baseName, round } from "../text/text.ts";
 import { alsoIn } from "./also-in.ts";
+import { type Asks, askedFor } from "./asks.ts";
 import { type AdjustByOutcomes, chooseHits, type Chosen } from "./choose.ts";
 import { type Hit, labelClosets } from "./closet-search.ts";
 import { isWeakMatch } from "./confidence.ts";
+import { rankEverything } from "./everything.ts";
 import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
 import { askedDates } from "./question-dates.ts";
-import { byScore, fuse, type Ranked, type RankMode } from "./fusion.ts";
+import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 import { weighSpeakers } from "./speakers.ts";
 import { tableHeaderOf } from "./table-header.ts";
+import { liftWishes, wishRows, withRows } from "./wishes.ts";
 
 export type SearchDependencies = {
   reader: Pick<
     LedgerReader,
     | "assistantRows"
+    | "talkSlices"
     | "drawersByRow"
     | "exchangeOf"
     | "listDrawers"
@@ -91,10 +95,14 @@ export type SearchAnswer = {
   reranked: Pick<Reranked, "state" | "detail">;
   /** There may be more distinct hits, beyond all the copies. */
   isTruncated: boolean;
+  /** The question is about everything: the exchanges among the hits are spread over the talks. */
+  spread: Asks["everything"];
 };
 
 /** Candidates by words; at least `NEAR_PART` times as many as the wanted hits, so that static vectors alone can fill an answer. */
 const POOL_MIN = 100;
+/** Candidates of each list for a question about everything. */
+const POOL_WIDE = 400;
 /** Factor by which the search widens when copies of one text fill the list. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
@@ -105,8 +113,10 @@ const NO_WINGS: ReadonlySet<string> = new Set();
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
-  for (let pool = Math.max(POOL_MIN, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
-    const answer = await searchAmong(dependencies, request, pool);
+  const asks = askedFor(request.query);
+  const poolMin = asks.everything === undefined || isPlainMode(request.mode) ? POOL_MIN : POOL_WIDE;
+  for (let pool = Math.max(poolMin, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
+    const answer = await searchAmong(dependencies, request, asks, pool);
     // The vector half may fail or time out in a later round: then the earlier answer, which has vectors, is better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
@@ -124,6 +134,7 @@ function hasCopies(hit: Hit): boolean {
 async function searchAmong(
   dependencies: SearchDependencies,
   request: SearchRequest,
+  asks: Asks,
   pool: number,
 ): Promise<Omit<SearchAnswer, "isTruncated">> {
   const { query, filter, limit, mode } = request;
@@ -131,17 +142,20 @@ async function searchAmong(
   const isLexical = mode === "lexical";
   const embedder = isLexical ? undefined : dependencies.embedder();
   const found = await Promise.all(
-    request.parts.map((part) =>
+    partsOf(request, asks).map((part) =>
       retrieve({ ...dependencies, embedder }, { query: part, isLexical, filter, pool, quoted }),
     ),
   );
   const vector = found.find((one) => one.vector !== undefined)?.vector;
   const rankMode = isLexical ? "lexical" : vector === undefined ? "static" : mode === "vector" ? "vector" : "hybrid";
-  const fused = withSentences(found.map(({ candidates }) => fuse(candidates, rankMode))).filter(
+  const meaningMin = asks.everything === undefined ? undefined : -1;
+  const fused = withSentences(found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin))).filter(
     ({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax,
   );
-  const isPlain = mode === "lexical" || mode === "vector";
-  const weighed = isPlain ? fused : weighSpeakers(dependencies.reader, fused, limit);
+  const isPlain = isPlainMode(mode);
+  const { ranked: weighed, isSpread } = isPlain
+    ? { ranked: fused, isSpread: false }
+    : await weigh(dependencies, fused, { asks, candidates: found[0]?.candidates ?? [], rankMode, request });
   const reranker = isPlain ? undefined : dependencies.reranker();
   const absence = isPlain ? `mode ${mode} is searched for itself` : dependencies.rerankerDetail();
   const { ranked, ...reranked } = await rerank({ reader: dependencies.reader, reranker }, query, weighed, absence);
@@ -151,6 +165,8 @@ async function searchAmong(
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
     adjustByOutcomes: dependencies.adjustByOutcomes,
     preferred: request.preferred ?? NO_WINGS,
+    end: isPlain ? undefined : asks.end,
+    isPast: asks.isPast,
   };
   const hits = chooseHits(dependencies.reader, ranked, options).map((chosen) => ({
     ...toHit(chosen.drawer, chosen.ranked, vector !== undefined),
@@ -166,8 +182,37 @@ async function searchAmong(
     candidates: fused.length,
     vectorDisabledReason: asked && vector === undefined ? (failure ?? dependencies.embedderDetail()) : undefined,
     reranked,
+    spread: isSpread ? asks.everything : undefined,
     phrases: quoted.length > 0 ? { quoted, found: found.some(({ isQuoted }) => isQuoted) } : undefined,
   };
+}
+
+function isPlainMode(mode: SearchMode): boolean {
+  return mode === "lexical" || mode === "vector";
+}
+
+/** Searches for the subject of a short question about everything. */
+function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks): readonly string[] {
+  return everything === undefined || parts.length > 1 || isPlainMode(mode) ? parts : [subject];
+}
+
+type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
+
+/** Weighs what was said in talks by what the question asks for. */
+async function weigh(
+  dependencies: SearchDependencies,
+  fused: readonly Ranked[],
+  { asks, candidates, rankMode, request: { filter, limit, query } }: Weighing,
+): Promise<{ ranked: Ranked[]; isSpread: boolean }> {
+  const { everything, subject, wishes } = asks;
+  const rows = wishes === undefined ? [] : await wishRows(dependencies, fused, filter);
+  const isNew = rows.some((row) => !candidates.some((one) => one.row === row));
+  const ranked = isNew ? await withRows(dependencies, candidates, query, rows, rankMode) : fused;
+  if (everything !== undefined)
+    return rankEverything(dependencies, ranked, { subject, wishes: wishes === "all", limit });
+  const weighed = weighSpeakers(dependencies.reader, ranked, limit);
+  const lifted = rows.length === 0 ? weighed : await liftWishes(dependencies, weighed, query, rows, limit);
+  return { ranked: lifted, isSpread: false };
 }
 
 /**
@@ -193,7 +238,7 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][]): Ranked[
 /** Returns fields beyond upstream's, only those with information. */
 function notesOn(
   { reader }: SearchDependencies,
-  { drawer, ranked, adjustments, stale, duplicates, exchange }: Chosen,
+  { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,
   mode: RankMode,
   { explain, neighbors }: SearchRequest,
 ): Record<string, unknown> {
@@ -202,6 +247,7 @@ function notesOn(
   return {
     ...(isWeakMatch(ranked, drawer.text.length) && { weak: true }),
     ...(stale.length > 0 && { outdated: stale.map(({ fact, ended }) => ({ fact, ended })) }),
+    ...(supersededBy !== undefined && { superseded_by: supersededBy }),
     ...(copies.length > 0 && { also_in: copies }),
     ...(duplicates.length > 0 && { near_duplicates: duplicates.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),
     ...(exchange.length > 0 && { same_exchange: exchange.slice(0, COPIES_NAMED_MAX).map(({ id }) => id) }),

@@ -8,6 +8,7 @@ import { askAll } from "./ask.ts";
 import { keptPalace, openCopy } from "./kept.ts";
 import type { Leg } from "./legs.ts";
 import type { Options, Outcome } from "./options.ts";
+import { CHAT_KINDS, makeChats } from "./chats.ts";
 import { header, rowLine } from "./table.ts";
 import { KINDS, makeTalks, type Talk, type TalkQuestion } from "./talks.ts";
 
@@ -19,11 +20,11 @@ const LIMIT = 10;
 const FIVE = 5;
 
 export async function talksSet(options: Options): Promise<Outcome[]> {
-  const talks = makeTalks();
+  const [talks, chats] = [makeTalks(), makeChats()];
   const columns: Record<string, Score[]> = {};
   for (const { name, mode, env, why = "" } of options.legs) {
     if (env === undefined) options.leaveOut(`talks, ${name}`, why);
-    else columns[name] = await askOurs(talks, env, mode);
+    else columns[name] = [...(await askOurs("talks", talks, env, mode)), ...(await askOurs("chats", chats, env, mode))];
   }
   const names = Object.keys(columns);
   const row = (name: string, isOf: (score: Score) => boolean): void => {
@@ -31,8 +32,13 @@ export async function talksSet(options: Options): Promise<Outcome[]> {
     options.print(rowLine({ name, cells }, names));
   };
   options.print(header("talks: first, recall @5 @10", names));
-  for (const [kind, name] of Object.entries(KINDS)) row(name, ({ question }) => question.kind === kind);
-  row("all", () => true);
+  const ofTalks = new Set(talks.flatMap(({ questions }) => questions));
+  for (const [kind, name] of Object.entries(KINDS))
+    row(name, ({ question }) => question.kind === kind && ofTalks.has(question));
+  row("all", ({ question }) => ofTalks.has(question));
+  for (const [kind, name] of Object.entries(CHAT_KINDS))
+    row(name, ({ question }) => question.kind === kind && !ofTalks.has(question));
+  row("long: all", ({ question }) => !ofTalks.has(question));
   return Object.entries(columns).map(([column, scores]) => outcomeOf(column, scores));
 }
 
@@ -42,9 +48,9 @@ function cell(scores: readonly Score[]): string {
   return `${mean(({ isFirst }) => Number(isFirst))} ${mean(({ recall5 }) => recall5)} ${mean(({ recall10 }) => recall10)}`;
 }
 
-async function askOurs(talks: readonly Talk[], env: Env, mode: Leg["mode"]): Promise<Score[]> {
+async function askOurs(name: string, talks: readonly Talk[], env: Env, mode: Leg["mode"]): Promise<Score[]> {
   const model = env["MEMPALACE_MODEL_DIR"];
-  await using palace = openCopy(await palaceOf(talks, model), env);
+  await using palace = openCopy(await palaceOf(name, talks, model), env);
   await palace.startBroker();
   const client = await palace.client();
   if (model !== undefined) await allEmbedded(client);
@@ -64,8 +70,8 @@ async function askOurs(talks: readonly Talk[], env: Env, mode: Leg["mode"]): Pro
 }
 
 /** Returns the kept palace of these talks: one wing per talk, and one Claude Code transcript per session. */
-function palaceOf(talks: readonly Talk[], model: string | undefined): Promise<string> {
-  return keptPalace({ name: "talks", content: JSON.stringify(talks), model }, async (palace) => {
+function palaceOf(name: string, talks: readonly Talk[], model: string | undefined): Promise<string> {
+  return keptPalace({ name, content: JSON.stringify(talks), model }, async (palace) => {
     for (const talk of talks) await mine(palace, talk);
   });
 }

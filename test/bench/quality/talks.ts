@@ -25,7 +25,7 @@ type Plan = { id: string; topics: Topic[]; facts: Fact[] };
 
 export type Exchange = { at: string; user: string; assistant: string };
 /** `gold`: the times of the exchanges that answer, in their order. */
-export type TalkQuestion = { kind: Kind; question: string; gold: string[] };
+export type TalkQuestion = { kind: string; question: string; gold: string[] };
 export type Talk = { id: string; sessions: Exchange[][]; questions: TalkQuestion[] };
 
 const SEED = 35;

@@ -130,6 +130,7 @@ describe("the tools against MemPalace 3.3.6", () => {
 const ADDED: readonly string[] = [
   // Notices that our search adds to its answer.
   ...["nothing_found", "weak_match", "weak", "notice", "phrases", "outdated", "near_duplicates", "same_exchange"],
+  ...["superseded_by", "spread"],
   ...["closets_deleted", "deleted_ids", "chunks_deleted"],
   ...["active_facts", "historical_facts", "future_facts"],
   ...["total_room_instances", "passive_tunnel_rooms", "explicit_tunnels", "total_connections"],

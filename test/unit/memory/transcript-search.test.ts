@@ -65,3 +65,70 @@ test("the user's own words weigh more than the assistant's, and explain says so"
     ]),
   );
 });
+
+const HOURS = ["2025-01-02T10:00:00Z", "2025-02-02T10:00:00Z", "2025-03-02T10:00:00Z", "2025-04-02T10:00:00Z"];
+const FILLING = "Write it down, look at it once a week, and change one thing after the other.";
+
+test("a question about an order gets each talk before a second part of one, and the answer says where the order is", async () => {
+  await using palace = await createSearchPalace();
+  HOURS.forEach((hour, at) => {
+    const parts = ["mast", "hull", "keel", "helm"].slice(0, at === 0 ? 4 : 1);
+    const texts = parts.map(
+      (part) => `> I looked at the sails and the ${part} of the boat today, talk ${at}.\n${FILLING}`,
+    );
+    fileTalk(palace, `s${at}.jsonl`, texts, Array<string>(texts.length).fill(hour));
+  });
+  const question =
+    "Can you list the order in which I brought up different aspects of sails throughout our conversations?";
+  const answer = await palace.search(question, { limit: 4, explain: true });
+  expect(new Set(answer.results.map((hit) => hit["authored_at"])).size).toBe(4);
+  expect(answer["spread"]).toContain("authored_at");
+  expect(answer.results[0]?.explain).toHaveProperty("user_words_cosine");
+  expect(await palace.search("sails")).not.toHaveProperty("spread");
+});
+
+test("a standing wish of the user rises where advice is asked, and nowhere else", async () => {
+  await using palace = await createSearchPalace();
+  const wish = `> Always draw a plan with colours when I ask about wires.\n${FILLING}`;
+  const parts = ["bolts", "screws", "nuts", "rubber", "belts", "hoses", "filters", "pumps"];
+  const talk = parts.map(
+    (part) => `> How is the engine mounted with ${part}, and its wire?\nThe engine is mounted with ${part}.`,
+  );
+  fileTalk(palace, "e.jsonl", [...talk, wish]);
+  const placeOf = async (query: string): Promise<number> => (await palace.texts(query, { limit: 5 })).indexOf(wish);
+  expect(await placeOf("Could you show me how the engine is mounted and the wire?")).toBe(3);
+  expect(await placeOf("engine mounted, wire")).toBe(-1);
+});
+
+test("the newest and the first of equal notes come first where the question asks for them", async () => {
+  await using palace = await createSearchPalace();
+  const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
+  fileTalk(
+    palace,
+    "d.jsonl",
+    dates.map((date) => `> Deployed the shop, build ${date.slice(5, 7)}.\nFine.`),
+    dates.map((date) => `${date}T10:00:00Z`),
+  );
+  const first = async (query: string): Promise<unknown> => (await palace.search(query)).results[0]?.["authored_at"];
+  expect(await first("what was the latest deployment of the shop?")).toMatch(/^2025-04/);
+  expect(await first("what was the first deployment of the shop?")).toMatch(/^2025-01/);
+});
+
+test("a replaced statement names the newer one and follows it, but not if the question is about the past", async () => {
+  await using palace = await createSearchPalace();
+  const old = "> We deploy the shop on Fridays.\nGood.";
+  const texts = [
+    old,
+    "> Something about lunch.\nYes.",
+    "> We deploy the shop on Tuesdays now. Lunch was fine, the soup as well.\nGood.",
+  ];
+  fileTalk(palace, "f.jsonl", texts, HOURS.slice(0, 3));
+  const { results } = await palace.search("on which day do we deploy the shop", { explain: true });
+  expect(results.map(({ text }) => text.slice(0, 24))).toEqual(
+    [texts[2]?.slice(0, 24), old.slice(0, 24), "> Something about lunch."].slice(0, results.length),
+  );
+  expect(results[1]?.["superseded_by"]).toBe(results[0]?.drawer_id);
+  expect(results[0]).not.toHaveProperty("superseded_by");
+  const past = await palace.search("on which day did we originally deploy the shop");
+  for (const hit of past.results) expect(hit).not.toHaveProperty("superseded_by");
+});

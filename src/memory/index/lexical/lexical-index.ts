@@ -17,6 +17,7 @@ export function openLexicalIndex({ ledgerFile }: { ledgerFile: string }): LocalL
     retrieve: (query, filter, limit, isLexical) => thread.call("retrieve", query, filter, limit, isLexical),
     phraseRows: (phrases, filter, limit) => thread.call("phraseRows", phrases, filter, limit),
     score: (query, rows) => thread.call("score", query, rows),
+    alike: (query, texts) => thread.call("alike", query, texts),
     close: () => thread.close(),
   };
 }

@@ -120,6 +120,16 @@ export class LexicalSearch {
     return rows.map((row, at) => ({ row, parts: parts[at] ?? NOTHING }));
   }
 
+  /** Cosine of each text's static vector with the question's; 0 for a text without a token. */
+  alike(query: string, texts: readonly string[]): number[] {
+    const vector = this.#vectorOf(this.#parse(query));
+    const table = staticTable();
+    return texts.map((text) => {
+      const other = vector && table.vectorOf(text);
+      return other === undefined ? 0 : other.reduce((total, value, at) => total + value * (vector?.[at] ?? 0), 0);
+    });
+  }
+
   #named(parsed: Question, filter: DrawerFilter): number[] {
     const { weights, telling } = this.#weightsOf(parsed);
     const files = this.#names.filesOf(parsed.identifiers);

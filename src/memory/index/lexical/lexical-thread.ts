@@ -15,6 +15,7 @@ export type LexicalMethods = {
   retrieve(query: string, filter: DrawerFilter, limit: number, isLexical: boolean): Omit<LexicalCandidate, "score">[];
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[];
   score(query: string, rows: readonly number[]): LexicalParts[];
+  alike(query: string, texts: readonly string[]): number[];
 };
 
 await serveThread<LexicalMethods>(() => {
@@ -25,5 +26,6 @@ await serveThread<LexicalMethods>(() => {
     retrieve: (query, filter, limit, isLexical) => search.retrieve(query, filter, limit, isLexical),
     phraseRows: (phrases, filter, limit) => search.phraseRows(phrases, filter, limit),
     score: (query, rows) => search.score(query, rows),
+    alike: (query, texts) => search.alike(query, texts),
   };
 });

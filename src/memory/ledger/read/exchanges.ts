@@ -4,6 +4,7 @@
  * rows follow each other. Used by reader.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
+import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 /** Slices between a slice and the beginning of its exchange. A loop of tools is longer: its parts are shown one by one. */
@@ -49,4 +50,34 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
     )
     .get({ row, first: row - SLICES_MAX, source });
   return found !== undefined && Number(index) - found.at === row - found.row ? found.row : undefined;
+}
+
+/** Characters of an exchange's beginning that are read for the user's words. */
+const SAID_READ = 600;
+
+/** Returns those of the rows that are slices of a transcript, in row order. The user's words are the first line, without its mark. */
+export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
+  const slices = ledger
+    .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(
+      `SELECT row, source_file AS source, wing, (SELECT row FROM drawer AS other WHERE other.row BETWEEN drawer.row - ? AND drawer.row
+           AND other.source_file = drawer.source_file AND other.text GLOB '>*' ORDER BY other.row DESC LIMIT 1) AS opening
+       FROM drawer WHERE row IN (SELECT value FROM json_each(?)) AND source_file <> ''
+         AND instr(metadata, '"extract_mode":"exchange"') > 0 ORDER BY row`,
+    )
+    .all(SLICES_MAX, JSON.stringify(rows));
+  const openings = [...new Set(slices.map(({ opening }) => opening))];
+  const said = ledger
+    .prepare<[number, string], { row: number; said: string }>(
+      "SELECT row, substr(text, 1, ?) AS said FROM drawer WHERE row IN (SELECT value FROM json_each(?))",
+    )
+    .all(SAID_READ, JSON.stringify(openings));
+  const saidAt = new Map(said.map((one) => [one.row, saidIn(one.said)]));
+  return slices.flatMap(({ opening, ...slice }) =>
+    opening === null ? [] : [{ ...slice, opening, said: saidAt.get(opening) ?? "" }],
+  );
+}
+
+function saidIn(text: string): string {
+  const end = text.indexOf("\n");
+  return text.slice(1, end === -1 ? undefined : end).trim();
 }

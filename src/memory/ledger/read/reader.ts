@@ -5,7 +5,7 @@
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, LogicalDrawer, PlaceFilter } from "../../port/drawer.ts";
 import type { Answered, Conversation, Scored, Standing, Told } from "../../port/outcome.ts";
-import type { LedgerReader, PendingText } from "../../port/ledger.ts";
+import type { LedgerReader, PendingText, TalkSlice } from "../../port/ledger.ts";
 import type { MinedPage, MinedQuery, SourceGroup, SourceRow } from "../../port/source.ts";
 import { MINED_KEYS } from "../../../protocol/filing.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
@@ -24,7 +24,7 @@ import { SqliteJournalReader } from "./journal-reader.ts";
 import { carriedAfter } from "./roampal-graph-pages.ts";
 import { answeredAlike, toldIn, toldOf } from "./question-reader.ts";
 import { cacheStatements } from "./statement-cache.ts";
-import { assistantRows, exchangeOf } from "./exchanges.ts";
+import { assistantRows, exchangeOf, talkSlices } from "./exchanges.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
@@ -196,6 +196,10 @@ export class SqliteLedgerReader implements LedgerReader {
 
   exchangeOf(drawer: Drawer): number | undefined {
     return exchangeOf(this.#database, drawer);
+  }
+
+  talkSlices(rows: readonly number[]): TalkSlice[] {
+    return talkSlices(this.#database, rows);
   }
 
   assistantRows(rows: readonly number[]): Set<number> {

@@ -1,0 +1,113 @@
+/**
+ * Recognises, by English words, questions that want more than the most similar drawer: a list of all that was said about something,
+ * the newest or oldest value, or advice, for which the user's standing wishes count. Pure; used by search.ts.
+ */
+
+/** A question's wants. `subject`: the question without its frame, for a question about everything ("summarise … throughout our chats"). */
+export type Asks = {
+  /** `order`: wants a sequence; `all`: wants a summary or every mention. */
+  everything: "order" | "all" | undefined;
+  subject: string;
+  /** Wants the newest or the oldest of what agrees. */
+  end: "newest" | "oldest" | undefined;
+  /** Asks for earlier values, so that replaced ones do not sink. */
+  isPast: boolean;
+  /** Asks about wishes, or for advice or work that wishes may shape. */
+  wishes: "all" | "advice" | undefined;
+};
+
+const TALKS = "(?:conversations?|chats?|talks|discussions?|sessions?|messages|exchanges|project)";
+const SAID =
+  "(?:brought up|bring up|raised?|discuss(?:ed)?|mention(?:ed)?|talk(?:ed)? about|ask(?:ed)? about|introduced?)";
+
+const ORDER = new RegExp(
+  [
+    "\\b(?:what|which) (?:order|sequence)\\b",
+    "\\b(?:order|sequence) (?:in which|that|of (?:events|topics|things)|(?:i|we) )",
+    "\\blist the order\\b",
+    "\\bchronolog",
+    "\\btimeline of\\b",
+    "\\bhow did .{1,80} unfold\\b",
+  ].join("|"),
+  "i",
+);
+const ALL = new RegExp(
+  [
+    "\\bsummari[sz]e\\b|\\bsummary (?:of|about|on)\\b|\\bsum up\\b",
+    "\\brecap\\b",
+    "\\b(?:complete|comprehensive|full|thorough|detailed) (?:overview|account|picture) of\\b",
+    "\\boverview of how\\b",
+    "\\b(?:all|every|each)(?: of)? (?:of )?(?:my|our|the) (?:\\w+ )?(?:preferences?|rules?|wish(?:es)?|requirements?|instructions?|decisions?|goals?|plans?)\\b",
+    "\\blist (?:all|every|everything)\\b",
+    "\\b(?:all|every|everything)(?: of)? (?:the \\w+ )?(?:that )?(?:i|we) (?:have |had )?(?:ever )?(?:said|told|wanted|want|like|decided|tried|did|wished|asked)\\b",
+    "\\bhow (?:has|have|did|do|does) .{1,100}\\b(?:progress|evolve|develop|change)(?:e?d)?\\b.{0,40}\\b(?:over|throughout|across|so far|since|until|from)\\b",
+    "\\bhow (?:has|have) .{1,100}\\b(?:progressed|evolved|developed)\\b",
+    `\\b(?:throughout|across|over the course of) (?:all )?(?:my|our|the) (?:\\w+ )?${TALKS}\\b`,
+  ].join("|"),
+  "i",
+);
+
+/** Words around the subject of a question about everything, which would find the wrong drawers. */
+const FRAME = [
+  "\\b(?:can|could|would|will) you(?: please)?\\b",
+  "\\bplease\\b",
+  "\\b(?:give|provide|show|tell|walk|take|list)(?: me| us)?(?: through| with| about)?\\b",
+  "\\b(?:a |an |the )?(?:(?:short|brief|clear|complete|comprehensive|full|thorough|detailed) )*(?:summary|overview|recap|account|picture|timeline)(?: of| about)?\\b",
+  "\\b(?:summari[sz]e|sum up)\\b",
+  "\\brecap\\b",
+  `\\b(?:in )?(?:what|which|the) (?:order|sequence)(?: in which| that| of)?(?: (?:did|do|have))?(?: (?:i|we))?(?: ${SAID})?`,
+  `\\b(?:i|we) (?:have )?${SAID}\\b`,
+  "\\b(?:the )?(?:different|various|several|all)? ?(?:aspects|topics|issues|matters|subjects|questions)(?: of| about| with| around| on)?\\b",
+  `\\b(?:throughout|across|during|in|over(?: the course of)?) (?:all )?(?:of )?(?:my|our|the) (?:\\w+ )?${TALKS}\\b`,
+  "\\bfrom (?:the )?(?:first|earliest|beginning|start)(?: one)?,? (?:to|until|till) (?:the )?(?:last|latest|end|now|today)(?: one)?\\b",
+  "\\bin (?:chronological )?order\\b",
+  "\\bchronological(?:ly)?\\b",
+  "\\b(?:mention|list|give|name)(?: me)?(?: only)?(?: and only)? (?:\\w+ )?(?:items?|points?|things?)\\b",
+  "\\b(?:over time|so far|until now|up to now|as a whole)\\b",
+  "\\bhow (?:did|has|have|do)\\b",
+  "\\b(?:progress(?:ed)?|evolv(?:ed?)|develop(?:ed)?|unfold(?:ed)?|chang(?:ed?))\\b",
+];
+const FRAMES = new RegExp(FRAME.join("|"), "gi");
+const SUBJECT_MIN = 4;
+
+const NEWEST =
+  /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
+const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
+/** Here these words mean no time: "the first argument", "last week", "now that". */
+const NO_END =
+  /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
+const PAST =
+  /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|before|previous(?:ly)?|former(?:ly)?|earlier|old|used to|history|changed?|past|at the beginning|in the beginning|ever|was|were|did)\b/i;
+
+const WISHES =
+  /\b(?:preferences?|my (?:\w+ )?(?:rules?|wish(?:es)?|instructions?|likes|dislikes)|do i (?:prefer|like|want)|should you (?:format|write|answer|reply))\b/i;
+const ADVICE =
+  /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
+
+/** Reads what a question wants, besides drawers that are like it. */
+export function askedFor(query: string): Asks {
+  const everything = ORDER.test(query) ? "order" : ALL.test(query) ? "all" : undefined;
+  const plain = query.replaceAll(NO_END, " ");
+  const end =
+    everything !== undefined ? undefined : OLDEST.test(plain) ? "oldest" : NEWEST.test(plain) ? "newest" : undefined;
+  return {
+    everything,
+    subject: everything === undefined ? query : subjectOf(query),
+    end,
+    isPast: everything !== undefined || PAST.test(query),
+    wishes: WISHES.test(query) ? "all" : everything === undefined && ADVICE.test(query) ? "advice" : undefined,
+  };
+}
+
+/** Removes the frame of a question; keeps a question that is all frame. */
+function subjectOf(query: string): string {
+  const rest = query
+    .replaceAll(FRAMES, " ")
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/^[\s,.?!:]+|[\s,.?!:]+$/g, "");
+  return rest.replaceAll(/\b(?:my|our|the|a|of|in|i|we|and)\b|\W/gi, "").length < SUBJECT_MIN ? query : rest;
+}
+
+/** The user's standing wishes, as people say them. */
+export const WISH =
+  /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure|i(?:'d| would) (?:rather|prefer)|i (?:really |strongly |generally |usually )?(?:prefer|like|love|hate|dislike)|i (?:don't|do not|never) (?:like|want)|i want you to|my preference)\b/i;

@@ -1,0 +1,101 @@
+/**
+ * Ranks the answer to a question about everything that was said ("in which order did I bring up …", "summarise …"): the exchanges of
+ * transcripts compete as wholes, the user's words count most, and of each stretch of a talk the best comes before a second one.
+ * Other drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
+ */
+import type { LedgerReader, TalkSlice } from "../port/ledger.ts";
+import type { LexicalIndex } from "../port/search.ts";
+import { byScore, type Ranked } from "./fusion.ts";
+import { WISH } from "./asks.ts";
+
+/** Weights of the exchange's first drawer, the static cosine of the user's words and the best drawer of the answer. */
+const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
+/** A short remark says little: it loses up to this share. `SAID_FULL`: characters that say enough. */
+const SHORT_LOSS = 0.2;
+const SAID_FULL = 150;
+/** Added to what the user wants or forbids, if the question asks for that. */
+const WISH_BONUS = 0.3;
+/** Loss of a slice behind the first drawer of its exchange, which has the user's words. */
+const ANSWER_STEP = 1e-3;
+/** Rows of a source within which drawers are of one stretch: some exchanges. */
+const STRETCH = 20;
+/** Share that the second drawer of a stretch loses right beside the first one. */
+const STRETCH_LOSS = 0.05;
+/** Drawers that are spread, for each hit: slices of one exchange follow each other. */
+const SPREAD_PER_HIT = 4;
+/** Part of the answer's score that counts for a first drawer that search did not find. */
+const UNKNOWN_OPENING = 0.7;
+
+type Exchange = { said: string; opening: number | undefined; answer: number };
+
+/** Ranks exchanges as wholes and spreads them. `isSpread`: false if no candidate is of a transcript. */
+export async function rankEverything(
+  { reader, lexical }: { reader: Pick<LedgerReader, "talkSlices">; lexical: Pick<LexicalIndex, "alike"> },
+  ranked: readonly Ranked[],
+  { subject, wishes, limit }: { subject: string; wishes: boolean; limit: number },
+): Promise<{ ranked: Ranked[]; isSpread: boolean }> {
+  const slices = new Map(reader.talkSlices(ranked.map(({ row }) => row)).map((slice) => [slice.row, slice]));
+  if (slices.size === 0) return { ranked: [...ranked], isSpread: false };
+  const exchanges = [...exchangesOf(ranked, slices)];
+  const cosines = await lexical.alike(
+    subject,
+    exchanges.map(([, { said }]) => said),
+  );
+  const near = new Map(exchanges.map(([row], at) => [row, cosines[at] ?? 0]));
+  const scores = new Map(
+    exchanges.map(([row, { said, opening, answer }]) => {
+      const score =
+        WEIGHTS.opening * (opening ?? UNKNOWN_OPENING * answer) +
+        WEIGHTS.said * (near.get(row) ?? 0) +
+        WEIGHTS.answer * answer;
+      const length = Math.min(1, said.length / SAID_FULL);
+      return [row, score * (1 - SHORT_LOSS * (1 - length)) + (wishes && WISH.test(said) ? WISH_BONUS : 0)] as const;
+    }),
+  );
+  const weighed = ranked
+    .map((one) => {
+      const opening = slices.get(one.row)?.opening;
+      const score = opening === undefined ? undefined : scores.get(opening);
+      if (score === undefined) return one;
+      const saidCosine = near.get(slices.get(one.row)?.opening ?? 0);
+      return { ...one, saidCosine, score: opening === one.row ? score : score - ANSWER_STEP * (2 - one.score) };
+    })
+    .sort(byScore);
+  return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
+}
+
+/** Returns the exchanges of the candidates by the row in which they begin, with the scores of their best drawers. */
+function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
+  const exchanges = new Map<number, Exchange>();
+  for (const { row, score } of ranked) {
+    const slice = slices.get(row);
+    if (slice === undefined) continue;
+    const known = exchanges.get(slice.opening) ?? { said: slice.said, opening: undefined, answer: 0 };
+    if (slice.opening === row) known.opening = score;
+    else known.answer = Math.max(known.answer, score);
+    exchanges.set(slice.opening, known);
+  }
+  return exchanges;
+}
+
+/** Takes the best drawer again and again, and lowers other exchanges of its stretch. Drawers behind the first `count` stay behind. */
+function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
+  const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
+  const taken: Ranked[] = [];
+  const scoreOf = ({ one, factor }: { one: Ranked; factor: number }): number =>
+    one.score > 0 ? one.score * factor : one.score;
+  while (left.length > 0) {
+    const best = left.reduce((before, other) => (scoreOf(other) > scoreOf(before) ? other : before));
+    left.splice(left.indexOf(best), 1);
+    taken.push({ ...best.one, score: scoreOf(best) });
+    const at = slices.get(best.one.row);
+    for (const other of at === undefined ? [] : left) {
+      const there = slices.get(other.one.row);
+      if (there?.source !== at?.source || there?.opening === at?.opening) continue;
+      const distance = Math.abs(other.one.row - best.one.row);
+      if (distance < STRETCH) other.factor = Math.min(other.factor, 1 - STRETCH_LOSS * (1 - distance / STRETCH));
+    }
+  }
+  const least = taken.at(-1)?.score ?? 0;
+  return [...taken, ...ranked.slice(count).map((one) => ({ ...one, score: Math.min(one.score, least) }))];
+}

@@ -1,0 +1,99 @@
+/**
+ * Lifts the user's standing wishes ("always …", "I prefer …") in the answer to a question for advice: they are said once, in other words
+ * than the question. Only in palaces of transcripts, and only wishes that have to do with the question. Used by search.ts.
+ */
+import type { DrawerFilter } from "../port/drawer.ts";
+import type { LedgerReader } from "../port/ledger.ts";
+import type { LexicalIndex } from "../port/search.ts";
+import { WISH } from "./asks.ts";
+import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
+
+/** Rare words of wishes, by which more of them are found than are near the question. */
+const WORDS = "always never prefer whenever";
+const FOUND_MAX = 60;
+/** The question is about the talks that the first drawers are part of. */
+const TALK_WITHIN = 10;
+/** A rule for the one who answers, in contrast to a taste. */
+const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
+/** Static cosine of wish and question below which they have nothing to do with each other. */
+const COSINE_MIN = 0.02;
+/** Lifted wishes follow so many hits. One rule and one taste is lifted for so many hits that are shown. */
+const BEHIND = 3;
+const HITS_PER_WISH = 5;
+const STEP = 1e-6;
+
+type Parts = { reader: Pick<LedgerReader, "talkSlices">; lexical: LexicalIndex };
+type Wish = { row: number; isRule: boolean; cosine: number };
+
+/** Returns rows with a wish of the user; empty if the best hits are not from talks. */
+export async function wishRows(
+  { reader, lexical }: Parts,
+  ranked: readonly Ranked[],
+  filter: DrawerFilter,
+): Promise<number[]> {
+  const wings = new Set(reader.talkSlices(ranked.slice(0, TALK_WITHIN).map(({ row }) => row)).map(({ wing }) => wing));
+  if (wings.size === 0) return [];
+  const found = await lexical.retrieve(WORDS, filter, FOUND_MAX, true);
+  const rows = [...new Set([...ranked, ...found].map(({ row }) => row))];
+  return reader
+    .talkSlices(rows)
+    .filter(({ row, wing, opening, said }) => row === opening && wings.has(wing) && WISH.test(said))
+    .map(({ row }) => row);
+}
+
+/** Moves the wishes nearest to the question up, behind the best hits. */
+export async function liftWishes(
+  { reader, lexical }: Parts,
+  ranked: readonly Ranked[],
+  query: string,
+  rows: readonly number[],
+  limit: number,
+): Promise<Ranked[]> {
+  const sentences = reader
+    .talkSlices(rows)
+    .flatMap(({ row, said }) => sentencesOf(said).map((text) => ({ row, text })))
+    .filter(({ text }) => WISH.test(text));
+  const cosines = await lexical.alike(
+    query,
+    sentences.map(({ text }) => text),
+  );
+  const wishes = sentences
+    .map(({ row, text }, at): Wish => ({ row, isRule: RULE.test(text), cosine: cosines[at] ?? 0 }))
+    .filter(({ cosine }) => cosine >= COSINE_MIN)
+    .sort((a, b) => b.cosine - a.cosine);
+  const count = Math.ceil(limit / HITS_PER_WISH);
+  const lifted = [true, false].flatMap((isRule) =>
+    [...new Set(wishes.filter((wish) => wish.isRule === isRule).map(({ row }) => row))].slice(0, count),
+  );
+  const floor = (ranked[Math.min(BEHIND, ranked.length) - 1]?.score ?? 0) - STEP;
+  return ranked
+    .map((one) => {
+      const at = lifted.indexOf(one.row);
+      return at === -1 || one.score >= floor
+        ? one
+        : { ...one, score: floor - at * STEP, wishScore: floor - at * STEP - one.score };
+    })
+    .sort(byScore);
+}
+
+/** Ranks the candidates together with further rows. */
+export async function withRows(
+  { lexical }: Pick<Parts, "lexical">,
+  candidates: readonly Candidate[],
+  query: string,
+  rows: readonly number[],
+  mode: RankMode,
+): Promise<Ranked[]> {
+  const known = new Set(candidates.map(({ row }) => row));
+  const missing = rows.filter((row) => !known.has(row));
+  const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
+  const more = missing.flatMap((row, at) => {
+    const words = parts[at];
+    return words === undefined ? [] : [{ row, words, cosine: Number.NaN }];
+  });
+  return fuse([...candidates, ...more], mode);
+}
+
+function sentencesOf(text: string): string[] {
+  return text.match(/[^.!?\n]+[.!?]*/g) ?? [];
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { replaces, statedIn } from "../../../src/memory/search/superseded.ts";
+
+const [JANUARY, MARCH] = ["2025-01-01T10:00:00Z", "2025-03-01T10:00:00Z"];
+const isReplaced = (older: string, newer: string, more: object = {}, wing = "w"): boolean => {
+  const stated = (text: string, at: string, place: string, metadata: object) =>
+    statedIn({ row: 1, id: at, wing: place, room: "r", text, metadata: { filed_at: at, ...metadata } });
+  const [then, now] = [stated(older, JANUARY, "w", {}), stated(newer, MARCH, wing, more)];
+  return then !== undefined && now !== undefined && replaces(now, then) && !replaces(then, now);
+};
+
+test.each([
+  ["We deploy on Fridays.", "We deploy on Tuesdays now."],
+  ["we deploy on Fridays", "we deploy on Tuesdays"],
+  ["The café is called Nordlicht.", "Good news! The café is called Ankerplatz now."],
+  ["We use Redis for sessions.", "We use Postgres for sessions now."],
+  ["Our budget is 900 euros.", "Our budget is 1,200 euros."],
+])("%s is replaced by: %s", (older, newer) => {
+  expect(isReplaced(older, newer)).toBe(true);
+});
+
+test.each([
+  ["another subject", "Room 3 is locked.", "Room 4 is locked."],
+  ["another subject with a word of change", "The backup of db-1 runs nightly.", "The backup of db-2 runs nightly now."],
+  ["two events", "I ran 5 km on Sunday.", "I ran 8 km on Sunday."],
+  ["another attribute", "We deploy on Fridays.", "We eat on Tuesdays now."],
+  ["another place", "We use Redis in production.", "We use Redis in staging now."],
+  ["the same again", "We deploy on Fridays.", "We deploy on Fridays."],
+])("%s replaces nothing", (_, older, newer) => {
+  expect(isReplaced(older, newer)).toBe(false);
+});
+
+test("another wing and a document replace nothing", () => {
+  const [older, newer] = ["We deploy on Fridays.", "We deploy on Tuesdays now."];
+  expect(isReplaced(older, newer, {}, "other")).toBe(false);
+  expect(isReplaced(older, newer, { source_file: "/docs/deploy.md" })).toBe(false);
+});
