@@ -12,8 +12,8 @@ export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "shut"; why: string; hint: string }
 );
 
-/** The door through which a peer came; an SSH bridge ends at the gate. */
-export type DoorName = Door["kind"] | "gate";
+/** The door through which a peer came; an SSH bridge ends at the gate, and `ui` is the page in the owner's browser. */
+export type DoorName = Door["kind"] | "gate" | "ui";
 
 /** The engine that serves the palace: the builtin one, or an MCP server that is the broker's child. */
 export type EngineReport =

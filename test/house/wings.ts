@@ -3,7 +3,7 @@
 /** Lines of a wing's TypeScript. src/README.md has the numbers that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_253,
-  protocol: 2_723,
+  protocol: 2_728,
   config: 1_600,
   wire: 4_258,
   memory: 19_190,
@@ -12,8 +12,9 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_150,
   devbox: 2_700,
   learning: 5_250,
-  broker: 9_530,
-  cli: 13_219,
+  broker: 9_903,
+  cli: 13_287,
+  ui: 2_500,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -71,7 +71,9 @@ export type DoorOptions = {
       }
     | ({
         kind: "tcp";
-        guard: Guard;
+        guard: Pick<Guard, "admit" | "challenge" | "isValid">;
+        /** The page's door has a name of its own. */
+        name?: "ui";
         /** The socket that connections to the port are passed on to, where another process holds the port. */
         forwarded?: string;
       } & TcpAddress);
@@ -156,6 +158,12 @@ export class OpenDoor {
     return this.#streams.size + this.#requests;
   }
 
+  /** The port of a TCP door; 0 for others. */
+  get port(): number {
+    const address = this.#listener.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
   /** Accepts no more connections; answers running requests, then ends the streams. */
   async close(): Promise<void> {
     clearInterval(this.#revoked);
@@ -209,7 +217,16 @@ export class OpenDoor {
     const { id: tokenId, name, role } = admission.token;
     const full = this.#places.admit(request.socket, { key: tokenId, name: `the token ${name}`, isOwner: false });
     if (full !== undefined) return full;
-    const peer: Peer = { id, agent: `${name}:${claimed}`, door: "tcp", role, uid: -1, pid: 0, ...asked, reading };
+    const peer: Peer = {
+      id,
+      agent: `${name}:${claimed}`,
+      door: at.name ?? at.kind,
+      role,
+      uid: -1,
+      pid: 0,
+      ...asked,
+      reading,
+    };
     return { peer, headers: admission.headers, tokenId };
   }
 
@@ -314,7 +331,7 @@ export class OpenDoor {
     await route(request, response, admitted.peer);
   }
 
-  #cutRevoked(guard: Guard): void {
+  #cutRevoked(guard: Pick<Guard, "isValid">): void {
     for (const { socket, tokenId } of this.#streams.values())
       if (tokenId !== undefined && !guard.isValid(tokenId)) socket.destroy();
   }

@@ -1,0 +1,86 @@
+/** The page of `palace ui`: signs in, listens for news, and shows the view that the address names. */
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import icon from "./icon.svg";
+import { listen, type News, onSignedOut, type Session, signIn } from "./client.ts";
+import { Home } from "./home.tsx";
+import { PlaceView } from "./place.tsx";
+import { href, useRoute } from "./route.ts";
+
+const VIEWS = [["", "Home"]] as const;
+
+function Page({ session }: { session: Session }) {
+  const [news, setNews] = useState<News>();
+  const [isSignedOut, setSignedOut] = useState(false);
+  useEffect(() => {
+    onSignedOut(() => setSignedOut(true));
+    void listen(setNews);
+  }, []);
+  const { view, params } = useRoute();
+  useEffect(() => scrollTo(0, 0), [view, params.toString()]);
+  if (isSignedOut) return <SignedOut />;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={toContent}>
+        To the content
+      </a>
+      <Top view={view} isLive={news !== undefined} role={session.role} />
+      <main id="content" tabIndex={-1}>
+        <View view={view} params={params} news={news} session={session} />
+      </main>
+    </>
+  );
+}
+
+type ViewProps = { view: string; params: URLSearchParams; news: News | undefined; session: Session };
+
+function View({ view, params, news, session }: ViewProps) {
+  const changed = news?.queue.acknowledged ?? 0;
+  const param = (name: string) => params.get(name) ?? undefined;
+  const isOwner = session.role === "admin";
+  if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
+  return <Home news={news} isOwner={isOwner} />;
+}
+
+function Top({ view, isLive, role }: { view: string; isLive: boolean; role: Session["role"] }) {
+  return (
+    <header class="top">
+      <a class="name" href={href("")}>
+        <img src={icon} alt="" width="22" height="22" /> Palace
+      </a>
+      <nav aria-label="Views">
+        {VIEWS.map(([to, name]) => (
+          <a key={to} href={href(to)} aria-current={view === to ? "page" : undefined}>
+            {name}
+          </a>
+        ))}
+      </nav>
+      <span class="live" role="status">
+        <i class={isLive ? "on" : "off"} aria-hidden="true" /> {isLive ? "live" : "waiting"}
+        {role === "admin" ? "" : `, as ${role}`}
+      </span>
+    </header>
+  );
+}
+
+/** The address after # is the view's, so a jump within the page is done by hand. */
+function toContent(event: Event): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}
+
+function SignedOut() {
+  return (
+    <main class="gate">
+      <img src={icon} alt="" width="56" height="56" />
+      <h1>This page needs a link</h1>
+      <p>
+        Type <code>palace ui</code> in a terminal of the memory's owner. It opens this page with a link that works once.
+      </p>
+    </main>
+  );
+}
+
+const session = await signIn().catch(() => undefined);
+const root = document.getElementById("page");
+if (root !== null) render(session === undefined ? <SignedOut /> : <Page session={session} />, root);
