@@ -1,16 +1,27 @@
 /** The page of `palace ui`: signs in, listens for news, and shows the view that the address names. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { AddNote } from "./change.tsx";
 import icon from "./icon.svg";
 import { listen, type News, onSignedOut, type Session, signIn } from "./client.ts";
+import { LastDone } from "./done.tsx";
+import { DrawerView } from "./drawer.tsx";
+import { History } from "./history.tsx";
 import { Home } from "./home.tsx";
 import { PlaceView } from "./place.tsx";
 import { href, useRoute } from "./route.ts";
+import { Search } from "./search.tsx";
 
-const VIEWS = [["", "Home"]] as const;
+/** `isOwners`: the journal and what it takes back are for the owner. */
+const VIEWS = [
+  { to: "", name: "Home", isOwners: false },
+  { to: "search", name: "Search", isOwners: false },
+  { to: "history", name: "History", isOwners: true },
+];
 
 function Page({ session }: { session: Session }) {
   const [news, setNews] = useState<News>();
+  const [isAdding, setAdding] = useState(false);
   const [isSignedOut, setSignedOut] = useState(false);
   useEffect(() => {
     onSignedOut(() => setSignedOut(true));
@@ -24,10 +35,12 @@ function Page({ session }: { session: Session }) {
       <a class="skip" href="#content" onClick={toContent}>
         To the content
       </a>
-      <Top view={view} isLive={news !== undefined} role={session.role} />
+      <Top view={view} isLive={news !== undefined} role={session.role} onAdd={() => setAdding(true)} />
+      <LastDone />
       <main id="content" tabIndex={-1}>
         <View view={view} params={params} news={news} session={session} />
       </main>
+      {isAdding ? <AddNote wing={params.get("wing") ?? ""} onClose={() => setAdding(false)} /> : null}
     </>
   );
 }
@@ -39,22 +52,32 @@ function View({ view, params, news, session }: ViewProps) {
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
+  if (view === "drawer") return <DrawerView id={param("id") ?? ""} role={session.role} changed={changed} />;
+  if (view === "search") return <Search query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
+  if (view === "history" && isOwner) return <History agent={param("agent")} changed={changed} />;
   return <Home news={news} isOwner={isOwner} />;
 }
 
-function Top({ view, isLive, role }: { view: string; isLive: boolean; role: Session["role"] }) {
+type TopProps = { view: string; isLive: boolean; role: Session["role"]; onAdd: () => void };
+
+function Top({ view, isLive, role, onAdd }: TopProps) {
   return (
     <header class="top">
       <a class="name" href={href("")}>
         <img src={icon} alt="" width="22" height="22" /> Palace
       </a>
       <nav aria-label="Views">
-        {VIEWS.map(([to, name]) => (
+        {VIEWS.filter(({ isOwners }) => !isOwners || role === "admin").map(({ to, name }) => (
           <a key={to} href={href(to)} aria-current={view === to ? "page" : undefined}>
             {name}
           </a>
         ))}
       </nav>
+      {role === "reader" ? null : (
+        <button type="button" class="add" onClick={onAdd}>
+          Add a note
+        </button>
+      )}
       <span class="live" role="status">
         <i class={isLive ? "on" : "off"} aria-hidden="true" /> {isLive ? "live" : "waiting"}
         {role === "admin" ? "" : `, as ${role}`}

@@ -5,6 +5,9 @@ const UNITS = ["B", "kB", "MB", "GB", "TB"];
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const WORD = /[\p{L}\p{N}]+/gu;
 const STEM_MIN = 3;
+/** Lines without a word, too. */
+const BLANK_LINES = /\n(?:[^\p{L}\p{N}\n]*\n)+/gu;
+const TITLE_WITHIN = 2_000;
 
 export function count(number: number): string {
   return number.toLocaleString("en");
@@ -36,9 +39,11 @@ export function plain(text: string): string {
   return text.replaceAll(TURNING, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** Returns the first line that says something. */
+/** Returns the first heading or sentence: a slice of a document may begin within a word. */
 export function title(text: string): string {
-  const line = text.split("\n").find((one) => /[\p{L}\p{N}]/u.test(one)) ?? text;
+  const lines = text.slice(0, TITLE_WITHIN).split("\n");
+  const saying = lines.filter((one) => /[\p{L}\p{N}]/u.test(one));
+  const line = saying.find((one) => /^#+ /.test(one) || one.trim().split(" ").length > 2) ?? saying[0] ?? text;
   return plain(line.replace(/^[#>*\-\s]+/, "").slice(0, 160)) || "(empty)";
 }
 
@@ -62,12 +67,13 @@ export function marked(text: string, question: string): Piece[] {
 
 /** Returns the part of a text with the most matches, at most `size` characters. */
 export function passage(text: string, question: string, size = 360): string {
-  if (text.length <= size) return text;
+  if (text.length <= size) return text.trim().replaceAll(BLANK_LINES, "\n");
   let [best, most] = [0, -1];
   for (let from = 0; from < Math.min(text.length, 100_000); from += size / 2) {
     const matches = marked(text.slice(from, from + size), question).filter(({ isMatch }) => isMatch).length;
     if (matches > most) [best, most] = [from, matches];
   }
   const cut = text.slice(best, best + size);
-  return `${best > 0 ? "… " : ""}${cut.trim()}${best + size < text.length ? " …" : ""}`;
+  const lines = cut.trim().replaceAll(BLANK_LINES, "\n");
+  return `${best > 0 ? "… " : ""}${lines}${best + size < text.length ? " …" : ""}`;
 }

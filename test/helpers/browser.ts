@@ -1,5 +1,6 @@
 /** The system's Chromium, for tests of the page. Debian's package `chromium` has it. The tests download nothing. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { TestPalace } from "./palace.ts";
 
@@ -49,3 +50,17 @@ export async function openPage(
   await page.waitForSelector("main h1");
   return Object.assign(page, { complaints });
 }
+
+/** Returns serious findings of axe, and a page wider than its window. Needs a context with `bypassCSP`. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+  const found = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Violation[];
+  const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const width = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+  return [
+    ...serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""}`),
+    ...(width > 0 ? [`the page is ${width} pixels too wide`] : []),
+  ];
+}
+
+type Violation = { id: string; impact: string; nodes: { html: string }[] };
