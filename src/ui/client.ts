@@ -113,13 +113,14 @@ function newKey(): { "palace/idempotencyKey": string } {
 }
 
 function signOut(): void {
+  session = undefined;
   sessionStorage.removeItem(KEPT);
   dispatchEvent(new Event(SIGNED_OUT));
 }
 
 /** Reads news until the page is left, and connects again after an end. EventSource could not send the session. */
-export async function listen(onNews: (news: News | undefined) => void): Promise<never> {
-  for (;;) {
+export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
+  while (session !== undefined) {
     try {
       const response = await fetch("/ui/events", { headers: credentials() });
       if (response.status === 401) signOut();

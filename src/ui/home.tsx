@@ -4,15 +4,18 @@ import { call } from "./client.ts";
 import { authorOf, type Drawer, listDrawers, listPlaces, sum } from "./drawers.ts";
 import { healthOf } from "./health.ts";
 import { PlaceMap } from "./map.tsx";
-import { Failure, Heading, useLoaded } from "./parts.tsx";
+import { Failure, Heading, useLoaded, useSlowly } from "./parts.tsx";
 import { href } from "./route.ts";
 import { bytes, count, plain, plural, startOfToday, time, title } from "./words.ts";
 
 const NEWEST = 8;
 const WRITES_MAX = 500;
+/** Interval at which the journal is read while others write, ms. */
+const TODAY_MS = 6_000;
 
-export function Home({ news, isOwner }: { news: News | undefined; isOwner: boolean }) {
-  const changed = news === undefined ? 0 : news.queue.acknowledged;
+type Props = { news: News | undefined; changed: number; isOwner: boolean };
+
+export function Home({ news, changed, isOwner }: Props) {
   const places = useLoaded(listPlaces, [changed]);
   const newest = useLoaded(() => listDrawers({}, 0, NEWEST), [changed]);
   const tiles = [...(places.value ?? [])].map(([name, rooms]) => ({ name, drawers: sum(rooms) }));
@@ -112,7 +115,8 @@ export function DrawerLine({ drawer, withPlace = true }: { drawer: Drawer; withP
 }
 
 /** Writes of today by client, from the journal. */
-function Today({ changed }: { changed: number }) {
+function Today({ changed: now }: { changed: number }) {
+  const changed = useSlowly(now, TODAY_MS);
   const today = useLoaded(
     () => call("memory.audit", { sinceMs: startOfToday(), limit: WRITES_MAX }),
     [changed, startOfToday()],

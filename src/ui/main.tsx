@@ -4,19 +4,26 @@ import { useEffect, useState } from "preact/hooks";
 import { AddNote } from "./change.tsx";
 import icon from "./icon.svg";
 import { listen, type News, onSignedOut, type Session, signIn } from "./client.ts";
+import { Care } from "./care.tsx";
+import { Diary } from "./diary.tsx";
 import { LastDone } from "./done.tsx";
 import { DrawerView } from "./drawer.tsx";
+import { Facts } from "./facts.tsx";
 import { History } from "./history.tsx";
 import { Home } from "./home.tsx";
 import { PlaceView } from "./place.tsx";
+import { useSlowly } from "./parts.tsx";
 import { href, useRoute } from "./route.ts";
 import { Search } from "./search.tsx";
 
-/** `isOwners`: the journal and what it takes back are for the owner. */
+/** Views in the head of the page. `for`: the least role that may ask for what they show. */
 const VIEWS = [
-  { to: "", name: "Home", isOwners: false },
-  { to: "search", name: "Search", isOwners: false },
-  { to: "history", name: "History", isOwners: true },
+  { to: "", name: "Home", for: ["reader", "agent", "admin"] },
+  { to: "search", name: "Search", for: ["reader", "agent", "admin"] },
+  { to: "facts", name: "Facts", for: ["reader", "agent", "admin"] },
+  { to: "diary", name: "Diary", for: ["reader", "agent", "admin"] },
+  { to: "history", name: "History", for: ["admin"] },
+  { to: "care", name: "Care", for: ["agent", "admin"] },
 ];
 
 function Page({ session }: { session: Session }) {
@@ -47,15 +54,21 @@ function Page({ session }: { session: Session }) {
 
 type ViewProps = { view: string; params: URLSearchParams; news: News | undefined; session: Session };
 
+/** Interval at which a view is loaded again while others write, ms. */
+const REFRESH_MS = 2_000;
+
 function View({ view, params, news, session }: ViewProps) {
-  const changed = news?.queue.acknowledged ?? 0;
+  const changed = useSlowly(news?.queue.acknowledged ?? 0, REFRESH_MS);
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
   if (view === "drawer") return <DrawerView id={param("id") ?? ""} role={session.role} changed={changed} />;
   if (view === "search") return <Search query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
+  if (view === "facts") return <Facts entity={param("entity")} changed={changed} />;
+  if (view === "diary") return <Diary changed={changed} />;
+  if (view === "care" && session.role !== "reader") return <Care news={news} role={session.role} />;
   if (view === "history" && isOwner) return <History agent={param("agent")} changed={changed} />;
-  return <Home news={news} isOwner={isOwner} />;
+  return <Home news={news} changed={changed} isOwner={isOwner} />;
 }
 
 type TopProps = { view: string; isLive: boolean; role: Session["role"]; onAdd: () => void };
@@ -67,7 +80,7 @@ function Top({ view, isLive, role, onAdd }: TopProps) {
         <img src={icon} alt="" width="22" height="22" /> Palace
       </a>
       <nav aria-label="Views">
-        {VIEWS.filter(({ isOwners }) => !isOwners || role === "admin").map(({ to, name }) => (
+        {VIEWS.filter((one) => one.for.includes(role)).map(({ to, name }) => (
           <a key={to} href={href(to)} aria-current={view === to ? "page" : undefined}>
             {name}
           </a>

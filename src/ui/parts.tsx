@@ -20,6 +20,22 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[])
   return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
 }
 
+/** Returns the value as it changes, at most once in that time: a mine writes a thousand times a second. */
+export function useSlowly<T>(value: T, everyMs: number): T {
+  const [shown, setShown] = useState(value);
+  const changedMs = useRef(0);
+  useEffect(() => {
+    const change = () => {
+      changedMs.current = performance.now();
+      setShown(value);
+    };
+    const waitMs = changedMs.current === 0 ? 0 : changedMs.current + everyMs - performance.now();
+    const timer = setTimeout(change, Math.max(waitMs, 0));
+    return () => clearTimeout(timer);
+  }, [value]);
+  return shown;
+}
+
 export function Failure({ error }: { error: Error | undefined }) {
   if (error === undefined) return null;
   const hint = error instanceof CallError ? error.hint : "";
@@ -86,7 +102,7 @@ type ListProps<T> = {
   /** Loads one page. */
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** Loads the list again when one of these changes. */
+  /** Loads the rows in sight again when one of these changes. Another list needs another `key`. */
   inputs: readonly unknown[];
 };
 
@@ -104,7 +120,6 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
 
   useEffect(() => {
     wanted.current.clear();
-    setPages(new Map());
   }, inputs);
   useEffect(() => {
     for (const page of new Set([Math.floor(first / PAGE), Math.floor(Math.max(last - 1, 0) / PAGE)])) {
@@ -123,6 +138,7 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
   return (
     <div
       class="long"
+      style={total === undefined ? {} : { height: `min(70vh, ${Math.max(total, 1) * rowHeight + 2}px)` }}
       ref={box}
       tabIndex={0}
       onScroll={(event) => setFrom(Math.floor(event.currentTarget.scrollTop / rowHeight))}

@@ -29,6 +29,7 @@ export function PlaceView({ wing, room, changed }: Props) {
       <section>
         <Heading aside="the newest first">Drawers</Heading>
         <LongList
+          key={`${wing}\n${room}`}
           label="Drawers"
           rowHeight={64}
           inputs={[wing, room, changed]}

@@ -57,8 +57,13 @@ export class Page {
     return this.#openDoor?.peers ?? 0;
   }
 
-  /** Makes a link for a peer: its role, or a lesser one that it asks for. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE. */
-  async link({ role }: Pick<Peer, "role">, asked: Role = role): Promise<UiLink> {
+  /**
+   * Makes a link for a peer: its role, or a lesser one that it asks for. A page of an admin may have files written on this machine, so
+   * that the peer must have come through the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
+   */
+  async link({ role: own, door: from }: Pick<Peer, "role" | "door">, wanted?: Role): Promise<UiLink> {
+    const role = own === "admin" && from !== "unix" ? "agent" : own;
+    const asked = wanted ?? role;
     this.#use();
     const door = await (this.#door ??= this.#open());
     const granted = RANK[asked] < RANK[role] ? asked : role;

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectClient } from "../../../src/wire/client/client.ts";
+import { loadConfig } from "../../../src/config/config.ts";
 import { linkTo, openBrowser, openPage, type SeenPage, seriousFindings } from "../../helpers/browser.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
 const GZIPPED_MAX = 250 * 1024;
@@ -123,6 +126,25 @@ test("a reader's page is told who may do more", async () => {
     expect(await call(method, {}), method).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
   const note = { name: "mempalace_add_drawer", arguments: { wing: "w", room: "r", content: "no" } };
   expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
+});
+
+test("an admin's token opens a page of an agent, which writes no files on this machine", async () => {
+  const port = await freePort();
+  await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
+  await palace.startBroker();
+  const { token } = await json<{ token: string }>(palace, "token", "add", "chief", "--role", "admin");
+  const env = {
+    HOME: `${palace.home}/elsewhere`,
+    MEMPALACE_BROKER: `http://127.0.0.1:${port}`,
+    MEMPALACE_TOKEN: token,
+  };
+  const client = await connectClient({ config: loadConfig(env), agent: "visitor", start: "never" });
+  expect(await client.call("ui.link", {})).toMatchObject({ role: "agent" });
+  expect(await client.call("ui.link", { role: "reader" })).toMatchObject({ role: "reader" });
+  client.close();
+  const shown = await palace.run("palace", ["ui"], { env });
+  expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
+  expect(shown.stderr).toContain("ssh -N -L");
 });
 
 test("axe finds nothing serious in the first views, at 360 pixels, in light and dark", async () => {
