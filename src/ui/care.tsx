@@ -90,11 +90,7 @@ function Backup({ onStarted, isBusy }: { onStarted: () => void; isBusy: boolean 
       <Heading aside="one file of everything">Backup</Heading>
       <label>
         File on the broker's machine
-        <input
-          value={file}
-          placeholder="/folder/palace.tar"
-          onInput={(event) => setFile(event.currentTarget.value)}
-        />
+        <input value={file} placeholder="/folder/palace.tar" onInput={(event) => setFile(event.currentTarget.value)} />
       </label>
       <div class="buttons">
         {isBusy ? <span class="quiet">One job at a time.</span> : <Action run={start}>Back up</Action>}
