@@ -12,9 +12,9 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   feeders: 9_150,
   devbox: 2_700,
   learning: 5_250,
-  broker: 9_909,
-  cli: 13_287,
-  ui: 2_500,
+  broker: 9_929,
+  cli: 13_306,
+  ui: 2_033,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */

@@ -33,6 +33,8 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 /** How the paths of the HTTP API of memory with outcomes begin. */
 export const API_PATHS = "/api/";
+/** How the paths of the page begin. */
+export const PAGE_PATHS = "/ui/";
 
 /** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
@@ -82,7 +84,7 @@ export type DoorOptions = {
   /** Shared by all doors. */
   held: Held;
   starts: Starts;
-  /** Path → answer. The route of `API_PATHS` serves every other path that begins with it. */
+  /** Path → answer. The route `/api/*` or `/ui/*` serves every other path that begins so. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
@@ -322,7 +324,8 @@ export class OpenDoor {
       return void response.writeHead(status, { ...headers, "content-type": type }).end(body);
     }
     for (const [name, value] of Object.entries(admitted.headers)) response.setHeader(name, value);
-    const route = routes.get(path) ?? (path.startsWith(API_PATHS) ? routes.get(API_PATHS) : undefined);
+    const prefix = [API_PATHS, PAGE_PATHS].find((one) => path.startsWith(one));
+    const route = routes.get(path) ?? (prefix === undefined ? undefined : routes.get(`${prefix}*`));
     if (route === undefined) {
       await skipBody(request, REFUSED_MAX_MS);
       return void response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");

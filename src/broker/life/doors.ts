@@ -93,7 +93,9 @@ export class Doors {
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, status: _status, ...options } = this.#options;
-    return { ...options, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
+    // A bridge ends at the sockets: the page is there for a relay on the other side (cli/verbs/ui.ts).
+    const routes = at.kind === "unix" ? new Map([...options.routes, this.page.route()]) : options.routes;
+    return { ...options, routes, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 

@@ -8,7 +8,7 @@ import { isRecord } from "../../base/is-record.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Role, StatusReport, UiLink } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
-import type { OpenDoor, Route } from "../door/door.ts";
+import { type OpenDoor, PAGE_PATHS, type Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
@@ -41,6 +41,7 @@ export class Page {
   readonly #options: PageOptions;
   readonly #sessions = new Sessions();
   readonly #readers = new Set<ServerResponse>();
+  #routes = new Map<string, Route>();
   #door: Promise<OpenDoor> | undefined;
   #openDoor: OpenDoor | undefined;
   #unused: NodeJS.Timeout | undefined;
@@ -71,6 +72,20 @@ export class Page {
     return { url: `http://127.0.0.1:${door.port}/ui/#${token}`, role: granted, expiresAtMs };
   }
 
+  /** The page on a socket of the broker, at which every request says with its session whose it is. */
+  route(): [prefix: string, route: Route] {
+    const serve: Route = async (request, response, { role: _role, ...peer }) => {
+      const path = (request.url ?? "").split("?", 1)[0] ?? "";
+      const admission = this.#sessions.admit(request, path);
+      if (!admission.ok) return sendJson(response, admission.status, { error: admission.why });
+      const { name, role } = admission.token;
+      const route = this.#routes.get(path);
+      if (route === undefined) return sendJson(response, 404, { error: "there is no such page" });
+      await route(request, response, { ...peer, role, agent: `${name}:${peer.agent}`, door: "ui" });
+    };
+    return [`${PAGE_PATHS}*`, serve];
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#unused);
     clearInterval(this.#ticker);
@@ -83,7 +98,7 @@ export class Page {
 
   async #open(): Promise<OpenDoor> {
     try {
-      const routes = fileRoutes();
+      const routes = (this.#routes = fileRoutes());
       routes.set("/ui/session", (request, response, peer) => this.#signIn(request, response, peer));
       routes.set("/ui/rpc", (request, response, peer) => this.#call(request, response, peer));
       routes.set("/ui/events", (_request, response) => this.#tellNews(response));
