@@ -21,6 +21,8 @@ export class CallError extends Error {
 
 const KEPT = "palace-session";
 const SIGNED_OUT = "signed out";
+/** Methods of ours that write: a key of its own makes each call count once. */
+const WRITES: readonly MethodName[] = ["memory.undo", "memory.forget", "outcome.score"];
 const AGAIN_MS = 2_000;
 const ENDED = "The broker does not answer. Type: palace ui";
 
@@ -69,7 +71,7 @@ export function onSignedOut(listener: () => void): void {
 
 /** Calls one of our own methods. Errors: CallError. */
 export function call<M extends MethodName>(method: M, params: Methods[M]["params"]): Promise<Methods[M]["result"]> {
-  return ask(method, method === "memory.undo" || method === "memory.forget" ? { ...params, _meta: newKey() } : params);
+  return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
 }
 
 /** Calls a tool as an agent does; a write is done once. Errors: CallError, also for a tool that says it failed. */

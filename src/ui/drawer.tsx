@@ -5,6 +5,7 @@ import { call } from "./client.ts";
 import { type Change, ChangeDialog } from "./change.tsx";
 import { type Drawer, showDrawer } from "./drawers.ts";
 import { inWords } from "./history.tsx";
+import { Outcomes } from "./outcomes.tsx";
 import { Failure, Heading, useLoaded } from "./parts.tsx";
 import { Crumbs } from "./place.tsx";
 import { href } from "./route.ts";
@@ -62,6 +63,7 @@ export function DrawerView({ id, role, changed }: Props) {
         <Text content={drawer.content} isCode={CODE.test(drawer.source_path)} />
         <aside>
           <Origin drawer={drawer} />
+          <Outcomes id={drawer.drawer_id} isOwner={role === "admin"} changed={changed} />
           {role === "admin" ? <Changes id={drawer.drawer_id} changed={changed} /> : null}
           <Near drawer={drawer} />
         </aside>

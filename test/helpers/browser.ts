@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { TestPalace } from "./palace.ts";
 
+/** Other tests may share the cores. */
+const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 export async function openBrowser(): Promise<Browser> {
@@ -34,6 +36,7 @@ export async function openPage(
 ): Promise<SeenPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MAX_MS);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());

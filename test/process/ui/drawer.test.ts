@@ -192,6 +192,33 @@ test("an agent's page adds and does not change, a reader's page only shows", asy
   expect([...page.complaints, ...reader.complaints]).toEqual([]);
 });
 
+test("the owner's word on a memory replaces an agent's, by a click, and is taken back by another", async () => {
+  await using palace = await filled();
+  const client = await palace.client();
+  await client.callTool("record_response" as never, { key_takeaway: "The boiler wants two bar" } as never);
+  const { memories } = await client.call("outcome.search", { query: "The boiler wants two bar", limit: 1 });
+  const id = memories[0]?.id ?? expect.fail("nothing was kept");
+  await client.callTool("score_memories" as never, { outcome: "unknown", memory_scores: { [id]: "failed" } } as never);
+  client.close();
+  type Why = { drawer: string; score: number; uses: number; outcomes: { outcome: string; by: string }[] };
+  const why = () => json<Why>(palace, "outcome", "why", id);
+  const before = await why();
+  const page = await openPage(browser, palace);
+  await visit(page, `#/drawer?id=${before.drawer}`, "The boiler wants two bar");
+  const score = page.locator("[data-number=score]");
+  await expect.poll(() => score.innerText()).toBe(`score ${before.score.toFixed(2)} after 1 use`);
+  await page.getByRole("button", { name: "worked" }).click();
+  await page.getByText("Noted: it worked.").waitFor();
+  const after = await why();
+  expect(after).toMatchObject({ score: 0.7, uses: 1 });
+  expect(after.outcomes.at(-1)).toMatchObject({ outcome: "worked", by: "user" });
+  await expect.poll(() => score.innerText()).toBe("score 0.70 after 1 use");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("Taken back: 1 change.").waitFor();
+  expect((await why()).score).toBe(before.score);
+  expect(page.complaints).toEqual([]);
+});
+
 test("axe finds nothing serious in search, a drawer, its dialogs and the history", async () => {
   await using palace = await filled();
   const [id = ""] = palace.ids;
