@@ -29,6 +29,9 @@ const TOLD = [
   "last_modified",
   "chunk_index",
   "id_recipe",
+  "created_at",
+  "timestamp",
+  "query",
   "normalize_version",
   "source_mtime",
   "chunk_total",
@@ -114,7 +117,7 @@ function Text({ content, isCode }: { content: string; isCode: boolean }) {
 function Origin({ drawer }: { drawer: Drawer }) {
   const { metadata, source_path: source, drawer_id: id } = drawer;
   const { line_start: first, line_end: last } = metadata;
-  const filed = time(String(metadata["filed_at"]));
+  const filed = time(String(metadata["filed_at"] ?? metadata["created_at"]));
   const modified = time(String(metadata["last_modified"]));
   const rows: [name: string, value: string][] = [
     ["Filed", filed],

@@ -24,7 +24,11 @@ export function Outcomes({ id, isOwner, changed }: Props) {
   return (
     <section>
       <Heading aside={<span data-number="score">{scoreOf(told)}</span>}>What came of it</Heading>
-      {told.score === null ? null : <meter min={0} max={1} value={told.score} aria-label="Score" />}
+      {told.score === null ? null : (
+        <span class="bar" aria-hidden="true">
+          <i style={{ width: `${100 * told.score}%` }} />
+        </span>
+      )}
       {!isOwner ? null : (
         <div class="buttons">
           <span class="quiet">Your word:</span>

@@ -127,6 +127,7 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
       wanted.current.add(page);
       load(page * PAGE, PAGE).then(({ rows, total: all }) => {
         setTotal(all);
+        setError(undefined);
         setPages((known) => new Map([...[...known].slice(1 - PAGES_KEPT), [page, rows]]));
         for (const old of wanted.current) if (wanted.current.size > PAGES_KEPT) wanted.current.delete(old);
       }, setError);
